@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * arch.h - what differs between architectures, and between the unwinders of one
+ * arch.h - differences between architectures, and between the unwinders of one architecture
  */
 #ifndef STACKBUF_ARCH_H
 #define STACKBUF_ARCH_H
@@ -16,15 +16,15 @@
 #include <linux/ptrace.h>
 #include <linux/stacktrace.h>
 
-/* The unwinder's calls that start from registers are exported on x86-64 only. */
+/* Only x86-64 exports the unwinder's calls that start from registers. */
 #define SBUF_HAVE_UNWIND	IS_ENABLED(CONFIG_X86_64)
 
-/* Recall knows this unwinder: docs/recall.md has a proof. */
+/* Recall supports this unwinder: docs/recall.md has a proof. */
 #define SBUF_HAVE_ORC		(IS_ENABLED(CONFIG_X86_64) && IS_ENABLED(CONFIG_UNWINDER_ORC))
 
 /*
  * Where ORC_REG_AX exists, ax, dx and di may hold the caller's stack pointer in any code, see
- * unwind_next_frame().  Before, di and dx did so in entry code only; compilers use r10 and r13.
+ * unwind_next_frame().  Before, only entry code used di and dx for it; compilers use r10 and r13.
  */
 #if SBUF_HAVE_ORC
 #include <asm/orc_types.h>
@@ -35,19 +35,19 @@
 #define SBUF_ORC_ANY_REG	0
 #endif
 
-/* These unwinders follow frame records, which takes nothing that is not exported. */
+/* These unwinders follow frame records, which needs no unexported function. */
 #define SBUF_HAVE_RECORDS	(IS_ENABLED(CONFIG_ARM64) || \
 				 IS_ENABLED(CONFIG_UNWINDER_FRAME_POINTER))
 
 #ifdef CONFIG_ARM64
 /*
- * What SBUF_STRIP() sets in an address of the kernel, but for the bit that must be set before.  A
- * variable, as it takes some instructions and the read of a system register to find out
+ * The bits that SBUF_STRIP() sets in a kernel address, except bit 55, which must already be set.
+ * A variable, as computing it takes several instructions and a system register read
  */
 extern unsigned long sbuf_signature;
 #define SBUF_SIGNATURE		sbuf_signature
 
-/* A return address without its signature, as ptrauth_strip_insn_pac() has it */
+/* Strip the signature from a return address, as ptrauth_strip_insn_pac() does */
 #define SBUF_STRIP(address)	sbuf_arch_strip(address)
 static inline unsigned long sbuf_arch_strip(unsigned long address)
 {
@@ -62,8 +62,8 @@ static inline unsigned long sbuf_arch_strip(unsigned long address)
  * On arm64 the registers that an exception saves include a frame record.  From 6.13 on,
  * c2c6b27b5aa1 ("arm64: stacktrace: unwind exception boundaries"), that record is two zeros
  * and a type; before, it was a copy of the interrupted fp and pc.
- * sbuf_arch_interrupted_regs() returns the registers that hold the record of zeros at @record, NULL
- * if there are none on the stack that begins at @stack.
+ * Return the registers that contain the record of zeros at @record, or NULL if there are none on
+ * the stack that begins at @stack.
  */
 static inline const struct pt_regs *sbuf_arch_interrupted_regs(unsigned long record,
 							       unsigned long stack)
@@ -79,14 +79,23 @@ static inline const struct pt_regs *sbuf_arch_interrupted_regs(unsigned long rec
 	return NULL;
 }
 
+/*
+ * A frame record may hold the address of the kernel's trampoline for kretprobes.  Kernels whose own
+ * traces are correct then identify the call by its caller's frame pointer.
+ */
+#define SBUF_HAVE_TRAMPOLINE	(IS_ENABLED(CONFIG_ARM64) && \
+				 IS_ENABLED(CONFIG_ARCH_CORRECT_STACKTRACE_ON_KRETPROBE) && \
+				 IS_ENABLED(CONFIG_KRETPROBES) && \
+				 !IS_ENABLED(CONFIG_KRETPROBE_ON_RETHOOK))
+
 /* docs/recall.md has a proof for these two. */
 #define SBUF_HAVE_RECALL	(SBUF_HAVE_ORC || SBUF_HAVE_RECORDS)
 
-/* Arguments in registers, of a tracepoint's functions after the pointer to data */
+/* Arguments in registers; a tracepoint's function has them after the pointer to its data */
 #define SBUF_ARGUMENTS		(IS_ENABLED(CONFIG_X86_64) ? 6 : 8)
 #define SBUF_TRACEPOINT_ARGUMENTS	5
 
-/* Where a called function finds its return address */
+/* The return address at a function's beginning */
 static __always_inline unsigned long sbuf_arch_return_address(struct pt_regs *regs)
 {
 #ifdef CONFIG_X86_64
@@ -97,9 +106,9 @@ static __always_inline unsigned long sbuf_arch_return_address(struct pt_regs *re
 }
 
 /*
- * Where ftrace's call would be in the function that begins at @start, 0 if it has none: what
- * follows the landing pad, which is endbr64 or gen_endbr_poison() on x86; on arm64 the instruction
- * after the one that saves the return address, or the nops in their place.
+ * Return the address of ftrace's call in the function that begins at @start, or 0 if it has none.
+ * On x86 the call follows the landing pad, endbr64 or gen_endbr_poison(); on arm64 it follows the
+ * instruction that saves the return address.  Nops may replace them.
  */
 #ifdef CONFIG_X86_64
 static inline unsigned long sbuf_arch_after_pad(unsigned long start)
@@ -130,8 +139,9 @@ static inline unsigned long sbuf_arch_call_site(unsigned long start)
 
 #ifdef CONFIG_X86_64
 /*
- * A function has returned to @ret, where @regs are its caller's: @at becomes what they were at its
- * beginning, @site.  What the slot of its return address held is returned, for sbuf_arch_leave().
+ * After a function has returned to @ret with @regs, set @at to the registers at its beginning,
+ * @site, and store @ret in the slot of its return address.  Return the slot's old value, for
+ * sbuf_arch_leave().
  */
 static __always_inline unsigned long sbuf_arch_enter(struct pt_regs *at, const struct pt_regs *regs,
 						     unsigned long site, unsigned long ret)
@@ -141,7 +151,7 @@ static __always_inline unsigned long sbuf_arch_enter(struct pt_regs *at, const s
 	at->ip = site;
 	at->sp = (unsigned long)slot;
 	at->bp = regs->bp;
-	/* For user_mode().  The unwinder uses no others there */
+	/* For user_mode().  The unwinder uses no other registers there */
 	at->cs = __KERNEL_CS;
 	WRITE_ONCE(*slot, ret);
 	return was;
@@ -151,16 +161,30 @@ static __always_inline void sbuf_arch_leave(const struct pt_regs *at, unsigned l
 {
 	WRITE_ONCE(*(unsigned long *)at->sp, was);
 }
+#else
+/* The return address is in the link register: no slot of the stack changes */
+static __always_inline unsigned long sbuf_arch_enter(struct pt_regs *at, const struct pt_regs *regs,
+						     unsigned long site, unsigned long ret)
+{
+	at->pc = site;
+	at->sp = regs->sp;
+	at->regs[29] = regs->regs[29];
+	at->regs[30] = ret;
+	at->pstate = PSR_MODE_EL1h;
+	return 0;
+}
+
+static __always_inline void sbuf_arch_leave(const struct pt_regs *at, unsigned long was) { }
 #endif
 
-/* From the registers at a function's beginning, its caller's after the call; @at may be @regs */
+/* Convert registers at a function's beginning to its caller's after the call; @at may be @regs */
 static inline void sbuf_arch_regs_of_caller(struct pt_regs *at, const struct pt_regs *regs)
 {
 #ifdef CONFIG_X86_64
 	at->ip = regs_get_kernel_stack_nth((struct pt_regs *)regs, 0);
 	at->sp = regs->sp + sizeof(long);
 	at->bp = regs->bp;
-	/* For user_mode().  The others stay 0, as for sbuf_unwind_caller() */
+	/* For user_mode().  The other registers stay 0, as for sbuf_unwind_caller() */
 	at->cs = __KERNEL_CS;
 #else
 	at->pc = SBUF_STRIP(regs->regs[30]);
@@ -170,7 +194,7 @@ static inline void sbuf_arch_regs_of_caller(struct pt_regs *at, const struct pt_
 #endif
 }
 
-/* Where registers hold the frame pointer register */
+/* Return where @regs holds the frame pointer register */
 static __always_inline const unsigned long *sbuf_arch_saved_bp(const struct pt_regs *regs)
 {
 #ifdef CONFIG_X86_64
@@ -181,8 +205,8 @@ static __always_inline const unsigned long *sbuf_arch_saved_bp(const struct pt_r
 }
 
 /*
- * cmpxchg64_local() from 0 to @value; false if it failed: @word is not 0, or, on arm64, for no
- * reason.  There it takes half the instructions of the kernel's own
+ * cmpxchg64_local() from 0 to @value.  Return false if *@word is not 0; on arm64 it may also fail
+ * spuriously, and takes half the instructions of the kernel's own
  */
 static __always_inline bool sbuf_arch_claim(u64 *word, u64 value)
 {

@@ -16,7 +16,7 @@ void sbuf_record_place_frames(struct sbuf_walk *walk, const unsigned long *pc, u
 	const unsigned long end = sbuf_record_end();
 	unsigned long i = 1;
 
-	/* The caller that no record holds yet */
+	/* The caller, which no record holds yet */
 	if (walk->caller)
 		walk->sp[i++] = IS_ENABLED(CONFIG_ARM64) ? fp : low + sizeof(long);
 	for (; i < nr && (sbuf_record_next(&fp, &low, end) | SBUF_SIGNATURE) == pc[i]; i++)
@@ -26,7 +26,7 @@ void sbuf_record_place_frames(struct sbuf_walk *walk, const unsigned long *pc, u
 }
 
 #if !SBUF_HAVE_UNWIND
-/* Has a tracer replaced return addresses on this task's stack? */
+/* Return true if a tracer has replaced return addresses of this task that only the kernel knows */
 static bool returns_replaced(void)
 {
 #ifdef CONFIG_FUNCTION_GRAPH_TRACER
@@ -37,15 +37,70 @@ static bool returns_replaced(void)
 	if (current->rethooks.first)
 		return true;
 #endif
-#ifdef CONFIG_KRETPROBES
+#if SBUF_HAVE_TRAMPOLINE
+	return !READ_ONCE(sbuf_trampoline) && current->kretprobe_instances.first;
+#elif defined(CONFIG_KRETPROBES)
 	return current->kretprobe_instances.first;
 #else
 	return false;
 #endif
 }
 
+#if SBUF_HAVE_TRAMPOLINE
+unsigned long sbuf_trampoline __ro_after_init;
+
+/*
+ * As kretprobe_find_ret_addr(), which is not exported.  A function that ends in a jump to another
+ * one shares its caller: the oldest of their calls has the address that is no trampoline.
+ */
+unsigned long sbuf_record_replaced(unsigned long fp)
+{
+	const struct llist_node *node = current->kretprobe_instances.first;
+
+	for (; node; node = node->next) {
+		const struct kretprobe_instance *call =
+			llist_entry(node, struct kretprobe_instance, llist);
+
+		if ((unsigned long)call->fp == fp &&
+		    (unsigned long)call->ret_addr != sbuf_trampoline)
+			return SBUF_STRIP((unsigned long)call->ret_addr);
+	}
+	return sbuf_trampoline;
+}
+
+NOKPROBE_SYMBOL(sbuf_record_replaced);
+#endif
+
+/*
+ * Replace a tracer's trampoline in frames @first to @nr - 1 of @scratch by the addresses that
+ * stack_trace_save() reports there.  Both walks end with the same frames: that one begins here.
+ */
+static void resolve_trampoline(struct sbuf_scratch *scratch, int first, int nr)
+{
+	/* Recall does not learn this stack, so this array is free */
+	unsigned long *all = scratch->walk.regs, *pc = scratch->pc, trampoline = 0;
+	int all_nr = stack_trace_save(all, ARRAY_SIZE(scratch->walk.regs), 0), i;
+
+	/* Cut: nothing is known of its end */
+	if (nr == SBUF_WALK_MAX || all_nr == SBUF_WALK_MAX)
+		return;
+	all += all_nr - nr;
+	first = max(first, nr - all_nr);
+	for (i = first; i < nr; i++) {
+		if (pc[i] == all[i])
+			continue;
+		/* Not the trampoline alone: the walks differ */
+		if (trampoline && pc[i] != trampoline)
+			return;
+		trampoline = pc[i];
+	}
+	for (i = first; i < nr; i++)
+		pc[i] = all[i];
+}
+
 int sbuf_record_walk(struct sbuf_scratch *scratch, const struct pt_regs *regs, unsigned long caller)
 {
+	bool replaced = returns_replaced();
 	unsigned long fp = regs->regs[29], stack, low, below, pc, at;
 	const struct pt_regs *interrupted;
 	int nr = 0;
@@ -53,13 +108,13 @@ int sbuf_record_walk(struct sbuf_scratch *scratch, const struct pt_regs *regs, u
 	scratch->walk.sp[0] = regs->sp;
 	scratch->walk.bp[0] = fp;
 	scratch->walk.caller = caller;
-	/* stack_trace_save() reports the addresses that were there before */
-	if (returns_replaced())
+	/* stack_trace_save() would report the original addresses */
+	if (replaced || sbuf_is_trampoline(caller))
 		scratch->walk.cacheable = false;
 	scratch->pc[nr++] = regs->pc;
 	if (caller)
 		scratch->pc[nr++] = caller;
-	/* If it is mapped, a CPU's stack for interrupts is aligned like a task's */
+	/* A CPU's interrupt stack, if it is mapped, is aligned like a task's */
 	stack = sbuf_kstack_of(regs->sp);
 	if (!stack && IS_ENABLED(CONFIG_VMAP_STACK))
 		stack = regs->sp & ~(THREAD_SIZE - 1UL);
@@ -72,7 +127,7 @@ int sbuf_record_walk(struct sbuf_scratch *scratch, const struct pt_regs *regs, u
 		at = fp;
 		below = low;
 		pc = SBUF_STRIP(sbuf_record_next(&fp, &low, stack + THREAD_SIZE));
-		/* A record of zeros may be that of an exception */
+		/* A record of zeros may belong to an exception */
 		interrupted = pc || fp ? NULL : sbuf_arch_interrupted_regs(at, stack);
 		if (interrupted && (unsigned long)interrupted >= below) {
 			pc = interrupted->pc;
@@ -81,8 +136,13 @@ int sbuf_record_walk(struct sbuf_scratch *scratch, const struct pt_regs *regs, u
 		}
 		if (!pc)
 			break;
-		scratch->pc[nr++] = pc;
+		/* The record does not match what is found */
+		if (sbuf_is_trampoline(pc))
+			scratch->walk.cacheable = false;
+		scratch->pc[nr++] = sbuf_record_original(pc, fp);
 	}
+	if (replaced)
+		resolve_trampoline(scratch, caller ? 2 : 1, nr);
 	return nr;
 }
 #endif

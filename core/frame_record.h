@@ -12,8 +12,9 @@
 #if SBUF_HAVE_RECORDS
 
 /*
- * Read the record at *@fp, which must lie from *@low on below @end, and advance both to what
- * follows it.  Returns its return address, maybe with a signature, or 0 if there is no record.
+ * Read the record at *@fp, which must lie between *@low and @end.  Advance *@fp to the caller's
+ * record and *@low to the end of this one.  Return its return address, which may have a signature,
+ * or 0 if there is no record.
  */
 static __always_inline unsigned long sbuf_record_next(unsigned long *fp, unsigned long *low,
 						      unsigned long end)
@@ -36,8 +37,9 @@ static inline unsigned long sbuf_record_end(void)
 }
 
 /*
- * Return true if the unwinder ends after a record that ends at @low and holds @fp.  It also ends at
- * a copy of the last record that ftrace makes below it: sbuf_recall_learn() leaves such stacks out.
+ * Return true if the unwinder stops after a record that ends at @low and holds @fp.  It also stops
+ * at a copy of the last record, which ftrace makes below it: sbuf_recall_learn() excludes such
+ * stacks.
  */
 static inline bool sbuf_record_is_last(unsigned long low, unsigned long fp)
 {
@@ -65,15 +67,15 @@ static inline bool sbuf_record_is_last(unsigned long low, unsigned long fp)
 #endif
 
 /*
- * Fill in @walk->sp for the @nr frames @pc, which the walk did not; 0 where it is unknown.
+ * Fill in @walk->sp, which the walk left unset, for the @nr frames in @pc; 0 where it is unknown.
  * Interrupts are off, on the CPU and in the context of the walk.
  */
 void sbuf_record_place_frames(struct sbuf_walk *walk, const unsigned long *pc, unsigned int nr);
 
 /*
- * Walk from @regs of kernel mode, where the kernel exports no such function.  @caller is the
- * return address that is still in the link register, or 0.  Trampolines' addresses are reported
- * as they are.  Return the number of addresses, at least 1.  Preemption is disabled.
+ * Walk from the kernel-mode registers @regs, where the kernel exports no function for it.  @caller
+ * is the return address that is still in the link register, or 0.  Addresses that tracers have
+ * replaced are resolved.  Return the number of addresses, at least 1.  Preemption is disabled.
  */
 int sbuf_record_walk(struct sbuf_scratch *scratch, const struct pt_regs *regs,
 		     unsigned long caller);

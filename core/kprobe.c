@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kprobe.c - probes at any instruction: offsets, addresses, code of a module's init; and functions
- * where ftrace has no place
+ * kprobe.c - probes at any instruction: offsets, addresses, a module's init code; and functions
+ * that have no ftrace call site
  *
- * The kernel does not call a kprobe's handler inside another one on the same CPU.  So a probe
- * on a function that the recorder calls is harmless: the kernel counts its hits as missed.
+ * The kernel does not call a kprobe's handler inside that of another kprobe on the same CPU.  So a
+ * probe on a function that the recorder calls is harmless: the kernel counts its hits as missed.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -27,7 +27,7 @@ static __no_stack_protector int handle_kprobe(struct kprobe *kprobe, struct pt_r
 		tag = kernel_stack_pointer(regs);
 	else if (probe->tag)
 		tag = regs_get_kernel_argument(regs, probe->tag - 1);
-	/* As before the probed instruction, whichever way the probe is set */
+	/* As before the probed instruction, however the kernel implements the probe */
 	instruction_pointer_set(regs, (unsigned long)kprobe->addr);
 	sbuf_hit(probe, probe->role, &(const struct sbuf_save) {
 		.from = SBUF_REGS, .regs = regs, .tag = tag, .flags = READ_ONCE(probe->how),
@@ -55,8 +55,8 @@ static int refuse_kprobe(const struct sbuf_probe_request *request, int err)
 }
 
 /*
- * Refuse an offset after the end of the function at @start: the kernel would accept it and
- * probe what follows the function.
+ * Refuse an offset past the end of the function at @start: the kernel would accept it and probe
+ * the code after the function.
  */
 static int check_offset(const struct sbuf_probe_request *request, unsigned long start)
 {
@@ -68,7 +68,7 @@ static int check_offset(const struct sbuf_probe_request *request, unsigned long 
 	return 0;
 }
 
-/* Return true if the probe is in the function that was resolved: its module may be gone since */
+/* Return true if the probe is in the resolved function: its module may have been unloaded since */
 static bool is_in_place(const struct sbuf_probe_request *request, const struct kprobe *kprobe)
 {
 	struct sbuf_symbol symbol;
@@ -77,14 +77,14 @@ static bool is_in_place(const struct sbuf_probe_request *request, const struct k
 	       symbol.start == request->addr && symbol.of_module;
 }
 
-/* Check where the kernel has put it.  Its list does not record yet */
+/* Check where the kernel has set the probe, before its list records */
 static int check_kprobe(const struct sbuf_probe_request *request, const struct kprobe *kprobe)
 {
 	if (request->tag && !(kprobe->flags & (KPROBE_FLAG_ON_FUNC_ENTRY | KPROBE_FLAG_FTRACE)))
-		return sbuf_refuse(request, "arguments are known at a function's beginning only");
+		return sbuf_refuse(request, "arguments are known only at the beginning of a function");
 	if (request->module && !is_in_place(request, kprobe))
 		return refuse_kprobe(request, -ENOENT);
-	/* If only the kernel's lookup found the function */
+	/* Without an address, only the kernel's lookup found the function */
 	return request->addr ? 0 :
 	       check_offset(request, (unsigned long)kprobe->addr - request->offset);
 }
@@ -98,7 +98,7 @@ static int set_kprobe(struct sbuf_probe_request *request, u8 list)
 
 	if (err)
 		return err;
-	/* It may hit at once.  Without SBUF_PROBED that is saved like any other registers */
+	/* It may be hit at once.  Without SBUF_PROBED a hit is saved like any other registers */
 	WRITE_ONCE(probe->how, sbuf_request_flags(request));
 	kprobe = &sbuf_place_take(probe, STACKBUF_PROBE_BY_KPROBE)->kprobe.kprobe;
 	if (!request->addr && request->module)
@@ -109,7 +109,7 @@ static int set_kprobe(struct sbuf_probe_request *request, u8 list)
 	kprobe->symbol_name = request->addr ? NULL : request->function;
 	err = register_kprobe(kprobe);
 	kprobe->symbol_name = NULL;
-	/* By a name that only a function of ours has */
+	/* The name matched only a function of ours */
 	ours = !request->addr && sbuf_modules_is_our_code((unsigned long)kprobe->addr);
 	if (err)
 		return refuse_kprobe(request, ours ? -ENOENT : err);
@@ -125,7 +125,7 @@ static int set_kprobe(struct sbuf_probe_request *request, u8 list)
 	return 0;
 }
 
-/* Kprobes' notifier has marked as gone all in the code that is being freed */
+/* Kprobes' notifier has marked all kprobes in code that is being freed as gone */
 static void remove_kprobes(const struct module *module, unsigned long state)
 {
 	/* Under sbuf_probe_mutex */
@@ -141,7 +141,7 @@ static void remove_kprobes(const struct module *module, unsigned long state)
 		    (module ? kprobe_gone(kprobe) : !probe->lists))
 			set[n++] = kprobe;
 	}
-	/* All in one call, as each waits for a grace period */
+	/* In one call, as each call waits for a grace period */
 	unregister_kprobes(set, n);
 	/*
 	 * Clear only these.  Probes in another module that is unloaded concurrently may be gone as
@@ -155,6 +155,20 @@ static unsigned long missed_by_kprobe(const struct stackbuf_probe *probe)
 {
 	return sbuf_place_of(probe)->kprobe.kprobe.nmissed;
 }
+
+#if SBUF_HAVE_TRAMPOLINE
+/* Registering a kprobe looks the address up, also if it is refused.  It is never armed */
+void __init sbuf_kprobe_init(void)
+{
+	static struct kprobe kprobe __initdata = {
+		.symbol_name = "__kretprobe_trampoline", .flags = KPROBE_FLAG_DISABLED
+	};
+
+	if (!register_kprobe(&kprobe))
+		unregister_kprobe(&kprobe);
+	sbuf_trampoline = (unsigned long)kprobe.addr;
+}
+#endif
 
 const struct sbuf_way sbuf_kprobe_way = {
 	.set = set_kprobe,

@@ -12,18 +12,25 @@
 /**
  * struct sbuf_kprobe - a probe that is set by a kprobe
  * @probe:	its entry
- * @kprobe:	as the kernel knows it
+ * @kprobe:	registered with the kernel
  */
 struct sbuf_kprobe {
 	struct stackbuf_probe *probe;
 	struct kprobe kprobe;
 };
 
+/* Find the kernel's trampoline for kretprobes */
+#if SBUF_HAVE_TRAMPOLINE
+void __init sbuf_kprobe_init(void);
+#else
+static inline void sbuf_kprobe_init(void) { }
+#endif
+
 /*
- * What the code runs in that a kprobe, whose handler this is, is on.  A breakpoint's handler runs
- * like an NMI's: one level above the code; those of ftrace and of a jump (an optimised probe) run
- * like the code.  A jump saves registers right below the stack pointer (in 5.15 all but ss, in 6.1
- * with ss), where the CPU leaves a gap at a breakpoint.
+ * Return the context of the probed code, in a kprobe's handler.  A breakpoint's handler runs like
+ * an NMI's, one level above the code; handlers called by ftrace or by a jump (an optimised probe)
+ * run in the code's context.  A jump saves registers right below the stack pointer (in 5.15 without
+ * ss, in 6.1 with it), where the CPU leaves a gap at a breakpoint.
  */
 static inline enum stackbuf_context sbuf_kprobe_context(const struct kprobe *kprobe,
 							const struct pt_regs *regs)

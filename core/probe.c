@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * probe.c - the list of probes that records, and how another one takes its place
+ * probe.c - the live list of probes, and how a new list replaces it
  *
  *  1. All names of the new list are resolved, and its new probes are set.
  *  2. sbuf_probe_live changes: from this instant the new list records and the old one does
  *     not.
- *  3. Probes that are in the old list only are removed.
+ *  3. Probes that are only in the old list are removed.
  *
- * On an error in step 1 its probes are removed again, and the old list was never interrupted.
- * A probe that is in both lists stays set throughout.
+ * If step 1 fails, its probes are removed again; the old list has recorded throughout.  A probe in
+ * both lists stays set throughout.
  *
- * How a probe is set depends on what it names: on a tracepoint (tracepoint.c); at the beginning of
- * functions by ftrace (function.c); offsets, addresses, code of a module's init, and all functions
- * where the kernel has no ftrace, by kprobes (kprobe.c).
+ * What a probe names decides how it is set.  Probes on tracepoints attach to them (tracepoint.c).
+ * Probes at the beginning of functions use ftrace (function.c).  Offsets, addresses and a module's
+ * init code take kprobes (kprobe.c), as do all functions if the kernel has no ftrace.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -31,7 +31,7 @@
 #include "pair.h"
 #include "probe_list.h"
 
-/* A new list is the other one */
+/* A new list takes the other bit */
 u32 sbuf_probe_live = 0x1;
 
 /* See probe.h */
@@ -39,7 +39,7 @@ DEFINE_MUTEX(sbuf_probe_mutex);
 
 union sbuf_place sbuf_places[STACKBUF_PROBES_MAX];
 
-/* NULL: this kernel does not have it */
+/* NULL if this kernel lacks it */
 static const struct sbuf_way *const ways[STACKBUF_PROBE_BY_RETURN + 1] = {
 	[STACKBUF_PROBE_BY_KPROBE] = &sbuf_kprobe_way,
 #if SBUF_HAVE_FUNCTIONS
@@ -55,7 +55,7 @@ static const struct sbuf_way *const ways[STACKBUF_PROBE_BY_RETURN + 1] = {
 
 /* ---------------------------------------------------------------- entries --- */
 
-/* Pages hold a number of entries each */
+/* Each page holds STACKBUF_PAGE_PROBES entries */
 u32 sbuf_probe_number(const struct stackbuf_probe *probe)
 {
 	unsigned int page = ((char *)probe - (char *)stackbuf_info.probe) / STACKBUF_PAGE_SIZE;
@@ -111,11 +111,11 @@ void sbuf_probe_set(struct stackbuf_probe *probe, unsigned long addr, unsigned i
 /* ----------------------------------------------------------------- misses --- */
 
 /*
- * Held for some instructions, with interrupts off, while the kernel's counts of misses are taken
- * over.  Code that runs in any context only tries it, for a while: the holder may be the code that
- * it has interrupted, or be on a CPU that was stopped.  Then a count is as old as its last reading.
- * What reads the record meanwhile may find a probe's misses twice, here and in missed_before, but
- * at least once.
+ * Held for a few instructions, with interrupts off, while the kernel's miss counts are copied.
+ * Code that runs in any context only tries to acquire it, a limited number of times: the holder may
+ * be the code that it interrupted, or run on a CPU that was stopped.  The count then keeps its last
+ * value.  A concurrent reader of the record may find a probe's misses twice, here and in
+ * missed_before, but always finds them at least once.
  */
 static DEFINE_RAW_SPINLOCK(missed_lock);
 
@@ -125,14 +125,14 @@ static void take_missed(struct stackbuf_probe *probe)
 		WRITE_ONCE(probe->missed, ways[probe->way]->missed(probe));
 }
 
-/* Return false if it is held */
+/* Return false if missed_lock is held */
 static bool update_missed(struct stackbuf_probe *probe)
 {
 	unsigned long flags;
 
 	if (!raw_spin_trylock_irqsave(&missed_lock, flags))
 		return false;
-	/* Unless sbuf_probe_clear() came before */
+	/* sbuf_probe_clear() may have run first */
 	if (probe->state == STACKBUF_PROBE_SET)
 		take_missed(probe);
 	raw_spin_unlock_irqrestore(&missed_lock, flags);
@@ -163,7 +163,7 @@ void sbuf_probe_clear(struct stackbuf_probe *probe)
 	WRITE_ONCE(probe->state, STACKBUF_PROBE_PENDING);
 	raw_spin_unlock_irqrestore(&missed_lock, flags);
 	WRITE_ONCE(probe->functions, 0);
-	/* If all that it matches was in a module that is gone */
+	/* All that it matched may have been in a module that was unloaded */
 	if (strchr(probe->name, ':'))
 		WRITE_ONCE(probe->left_out, 0);
 	WRITE_ONCE(probe->addr, 0);
@@ -206,14 +206,14 @@ static int set_probe(struct sbuf_probe_request *request, u8 list)
 	const struct sbuf_way *way;
 
 	lockdep_assert_held(&sbuf_probe_mutex);
-	/* Refused for new probes only: one that is set may stay, as it could not be set again */
+	/* Refuses new probes only.  One that is set stays, as it could not be set again */
 	if (security_locked_down(LOCKDOWN_KPROBES)) {
 		sbuf_refuse(request, "the kernel is locked down, which forbids probes");
 		return -EPERM;
 	}
 	if (request->matches > 1 && !request->pattern)
 		return sbuf_refuse(request,
-				   "there are %u functions of that name: give the address, 0x...",
+				   "%u functions have this name: give the address, 0x...",
 				   request->matches);
 	if (request->addr && sbuf_modules_is_our_code(request->addr))
 		return sbuf_refuse(request, "stackbuf does not probe itself");
@@ -227,8 +227,7 @@ static int set_probe(struct sbuf_probe_request *request, u8 list)
 	if (way)
 		return way->set(request, list);
 	if (request->returns) {
-		sbuf_refuse(request, IS_ENABLED(CONFIG_ARM64) ?
-			    "where a function returns is not probed on arm64: probe its callers" :
+		sbuf_refuse(request,
 			    "this kernel has neither kretprobes nor fprobes for functions that ftrace knows");
 		return -EOPNOTSUPP;
 	}
@@ -238,7 +237,7 @@ static int set_probe(struct sbuf_probe_request *request, u8 list)
 	}
 	if (!IS_ENABLED(CONFIG_EVENT_TRACING))
 		return sbuf_refuse(request, "this kernel has no tracepoints");
-	/* Kbuild has chosen none of the files */
+	/* Kbuild has built none of the tracepoint_*.c */
 	sbuf_refuse(request, SBUF_WOULD_STOP);
 	return -EPERM;
 }
@@ -257,7 +256,7 @@ static struct stackbuf_probe *find_probe(const struct sbuf_probe_request *reques
 	return NULL;
 }
 
-/* Give a new probe a free entry.  Return false if there is none, which has been logged */
+/* Take a free entry for a new probe.  Return false after logging that there is none */
 static bool take_entry(struct sbuf_probe_request *request, u8 lists)
 {
 	struct stackbuf_probe *probe;
@@ -276,12 +275,12 @@ static bool take_entry(struct sbuf_probe_request *request, u8 lists)
 		request->fresh = true;
 		return true;
 	}
-	sbuf_refuse(request, "no room: %d probes are the most", STACKBUF_PROBES_MAX);
+	sbuf_refuse(request, "no room: at most %d probes", STACKBUF_PROBES_MAX);
 	return false;
 }
 
 #if STACKBUF_PAIR_PAGES
-/* Give each pair a number: false if there is none left.  Those of names are kept in @pair */
+/* Assign each pair a number, the old one if its name is known.  Return false if none is left */
 static bool number_pairs(struct sbuf_resolver *resolver)
 {
 	struct sbuf_probe_request *request;
@@ -289,7 +288,7 @@ static bool number_pairs(struct sbuf_resolver *resolver)
 	for (request = resolver->request; request < sbuf_resolver_end(resolver); request++) {
 		request->pair = sbuf_pair_get(request->pair_name, request->pair_len);
 		if (!request->pair) {
-			pr_err("pair: %.*s: no room: %d pairs of up to %zu bytes are the most\n",
+			pr_err("pair: %.*s: no room: at most %d pairs of up to %zu bytes\n",
 			       (int)request->pair_len, request->pair_name, STACKBUF_PAIRS_MAX,
 			       sizeof_field(struct stackbuf_pair, name) - 1);
 			return false;
@@ -298,7 +297,7 @@ static bool number_pairs(struct sbuf_resolver *resolver)
 	return true;
 }
 
-/* Note which pairs have probes, and forget those that have none: their handlers are gone */
+/* Note which pairs have probes, and forget the rest, none of whose handlers runs any more */
 static void settle_pairs(void)
 {
 	unsigned int probes[STACKBUF_PAIRS_MAX + 1] = { 0 }, i;
@@ -308,7 +307,7 @@ static void settle_pairs(void)
 	for (probe = sbuf_probe_next(NULL); probe; probe = sbuf_probe_next(probe))
 		if (probe->name[0])
 			probes[probe->pair]++;
-	/* First those that have some: the last one that goes clears what all share */
+	/* Set pairs with probes first: removing the last pair clears the state that all share */
 	for (i = 0; i < STACKBUF_PAIRS_MAX; i++)
 		if (pair[i].name[0] && probes[i + 1] && pair[i].probes != probes[i + 1])
 			sbuf_pair_set(i + 1, probes[i + 1]);
@@ -321,7 +320,7 @@ static inline bool number_pairs(struct sbuf_resolver *resolver) { return true; }
 static inline void settle_pairs(void) { }
 #endif
 
-/* Step 1: everything that is requested is in the list @next, and set or pending */
+/* Step 1: put every request in the list @next, and set its probe or leave it pending */
 static int make_list(struct sbuf_resolver *resolver, u8 next)
 {
 	struct sbuf_probe_request *request, *end = sbuf_resolver_end(resolver);
@@ -333,18 +332,18 @@ static int make_list(struct sbuf_resolver *resolver, u8 next)
 	if (resolver->of == SBUF_PAIRS && !number_pairs(resolver))
 		return -ENOSPC;
 	for (request = resolver->request; request < end; request++) {
-		/* In the old list, or named before in this one */
+		/* It may be in the old list, or named earlier in this one */
 		request->probe = find_probe(request);
 		if (request->probe)
 			WRITE_ONCE(request->probe->lists, request->probe->lists | next);
 		else if (!take_entry(request, next))
 			return -ENOSPC;
 	}
-	/* Those that stay, too: a module that comes is searched for all */
+	/* Count patterns that stay, too: a module that is loaded is searched for all of them */
 	for (probe = sbuf_probe_next(NULL); probe; probe = sbuf_probe_next(probe))
 		patterns += probe->lists & next && strpbrk(probe->name, "*?[");
 	if (patterns > SBUF_PATTERNS_MAX) {
-		pr_err("probe: %u patterns: %d are the most\n", patterns, SBUF_PATTERNS_MAX);
+		pr_err("probe: %u patterns: at most %d\n", patterns, SBUF_PATTERNS_MAX);
 		return -ENOSPC;
 	}
 	err = sbuf_resolve(resolver);
@@ -359,7 +358,7 @@ static int set_live_list(void *arg)
 {
 	const struct sbuf_resolver *resolver = arg;
 
-	/* P1: in one step, when the list is made */
+	/* P1: the list is complete before it becomes live, in one store */
 	smp_store_release(&sbuf_probe_live,
 			  ((sbuf_probe_live | SBUF_BOTH_LISTS) + 1) | resolver->list);
 	if (resolver->of == SBUF_TRIGGERS)
@@ -368,10 +367,10 @@ static int set_live_list(void *arg)
 }
 
 /*
- * Attach to the functions of the list that was made, and have that be the one that records.  ftrace
- * calls the handlers of both lists one after the other, with preemption disabled: stop the machine,
- * so that not one asks before and the other after.  And a hit of an old trigger counts as the old
- * list said, one of a new trigger as the new one.
+ * Attach to the functions of the new list and make it live.  ftrace calls the handlers of both
+ * lists one after the other, with preemption disabled.  Stop the machine, so that the live list
+ * does not change between the two calls.  This also makes each trigger's hit count the events that
+ * its own list asks for.
  */
 static int use_list(struct sbuf_resolver *resolver)
 {
@@ -380,7 +379,7 @@ static int use_list(struct sbuf_resolver *resolver)
 
 	if (!err && (resolver->of == SBUF_TRIGGERS ||
 		     (sbuf_functions(list) && sbuf_functions(list ^ SBUF_BOTH_LISTS)))) {
-		/* For tasks that were preempted in a trampoline of the old list's alone */
+		/* Wait for tasks that were preempted in the trampoline of the old list alone */
 		if (IS_ENABLED(CONFIG_PREEMPTION))
 			synchronize_rcu_tasks();
 		err = stop_machine(set_live_list, resolver, NULL);
@@ -394,7 +393,7 @@ static int use_list(struct sbuf_resolver *resolver)
 	return err;
 }
 
-/* A list does not record any more: no probe is in it */
+/* Take all probes out of a list that no longer records */
 static void end_list(u8 list)
 {
 	struct stackbuf_probe *probe;
@@ -417,7 +416,7 @@ static void drop_unlisted(void)
 	for (probe = sbuf_probe_next(NULL); probe; probe = sbuf_probe_next(probe)) {
 		if (probe->lists)
 			continue;
-		/* The name of the one that stopped recording is part of the record */
+		/* The name of the trigger that stopped recording is part of the record */
 		memset(probe, 0, sbuf_probe_number(probe) == READ_ONCE(stackbuf_info.trigger) ?
 				 offsetof(struct stackbuf_probe, name) : sizeof(*probe));
 	}
@@ -456,7 +455,7 @@ void sbuf_probe_remove_all(void)
 
 /* ---------------------------------------------------------------- modules --- */
 
-/* A pattern has no address of its own, and matches in every module that comes */
+/* A pattern has no address of its own, and is matched in every module that is loaded */
 static bool is_pattern(const struct stackbuf_probe *probe)
 {
 	return !probe->addr && (sbuf_probe_is_set(probe, STACKBUF_PROBE_BY_FTRACE) ||
@@ -468,13 +467,13 @@ static bool may_be_in_module(const struct stackbuf_probe *probe)
 	return sbuf_probe_is_pending(probe) || is_pattern(probe);
 }
 
-/* Is it a request that the module has something for, or that names the module? */
+/* Return true if the request names the module or matches something in it */
 static bool is_met(const struct sbuf_probe_request *request)
 {
 	return request->module_loaded || (!request->module && request->matches);
 }
 
-/* What was found for a request in a module is not attached */
+/* Count what a request matched in a module as not attached */
 static void undo_request(struct sbuf_probe_request *request)
 {
 	struct stackbuf_probe *probe = request->probe;
@@ -484,7 +483,7 @@ static void undo_request(struct sbuf_probe_request *request)
 		   (request->pattern ? request->matches : 0));
 }
 
-/* After an error: functions of the module are not attached */
+/* After an error, undo what was noted and hooked for functions of the module */
 static void undo_module(struct sbuf_resolver *resolver, const struct module *module)
 {
 	struct sbuf_probe_request *request;
@@ -493,7 +492,7 @@ static void undo_module(struct sbuf_resolver *resolver, const struct module *mod
 	for (request = resolver->request; request < sbuf_resolver_end(resolver); request++)
 		if (is_met(request) && request->returns)
 			undo_request(request);
-	/* They are hooked: as if the module went */
+	/* They are already hooked: remove them as if the module were unloaded */
 	if (returns)
 		returns->remove(module, MODULE_STATE_GOING);
 	for (request = resolver->request; request < sbuf_resolver_end(resolver); request++) {
@@ -509,7 +508,7 @@ static void undo_module(struct sbuf_resolver *resolver, const struct module *mod
 	}
 }
 
-/* Set the probes that are pending for this module, whose code does not run yet, and patterns */
+/* Set pending probes and patterns in this module, before any of its code runs */
 static void set_pending_probes(const struct module *module)
 {
 	u8 old = sbuf_live_list(), next = old ^ SBUF_BOTH_LISTS;
@@ -526,14 +525,14 @@ static void set_pending_probes(const struct module *module)
 		return;
 	resolver = kvzalloc(struct_size(resolver, request, n), GFP_KERNEL);
 	if (!resolver) {
-		pr_err("probe: no memory to set probes in %s\n", module->name);
-		/* There may be a function for each that is set, a pattern */
+		pr_err("probe: out of memory: no probe is set in %s\n", module->name);
+		/* Each pattern may have missed a function */
 		for (probe = sbuf_probe_next(NULL); probe; probe = sbuf_probe_next(probe))
 			if (is_pattern(probe))
 				WRITE_ONCE(probe->left_out, probe->left_out + 1);
 		return;
 	}
-	/* Zeroed, it is no list of triggers: see set_live_list() */
+	/* @of is zero: set_live_list() must not take it for a list of triggers */
 	resolver->list = next;
 	for (probe = sbuf_probe_next(NULL); probe; probe = sbuf_probe_next(probe)) {
 		if (!may_be_in_module(probe))
@@ -543,7 +542,7 @@ static void set_pending_probes(const struct module *module)
 		if (!sbuf_resolve_parse(request) && request->function[0])
 			sbuf_resolver_add(resolver, request);
 	}
-	/* What the module brings for pending probes; functions come into the list @next */
+	/* Find what the requests match in the module; functions are added to the list @next */
 	err = sbuf_resolve_in_module(resolver, module);
 	for (request = resolver->request; !err && request < sbuf_resolver_end(resolver);
 	     request++) {
@@ -559,7 +558,7 @@ static void set_pending_probes(const struct module *module)
 		if (pending)
 			WRITE_ONCE(request->probe->state, STACKBUF_PROBE_REFUSED);
 	}
-	/* Functions are attached as a new list, which is the old one and these */
+	/* Attach the functions by a new list: the old one plus these */
 	if (!err && sbuf_functions(next)) {
 		for (probe = sbuf_probe_next(NULL); probe; probe = sbuf_probe_next(probe))
 			if (probe->lists)
@@ -570,7 +569,7 @@ static void set_pending_probes(const struct module *module)
 		sbuf_functions_detach(next);
 	}
 	if (err) {
-		pr_err("probe: functions of %s are not recorded: error %d\n", module->name, err);
+		pr_err("probe: cannot record functions of %s: error %d\n", module->name, err);
 		undo_module(resolver, module);
 	}
 	kvfree(resolver);

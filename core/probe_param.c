@@ -11,18 +11,19 @@
 #include <linux/sysfs.h>
 
 #include "filter.h"
+#include "kprobe.h"
 #include "probe_list.h"
 
 struct sbuf_probe_param sbuf_probe_param, sbuf_pair_param = { .list = SBUF_PAIRS },
 			sbuf_trigger_param = { .list = SBUF_TRIGGERS };
 
 /*
- * The parameters' files can be written before init and after exit.  What is written before is only
- * noted; while that is set, writes are refused.
+ * The parameters' files can be written before init and after exit.  A list that is written before
+ * init is only noted; while init sets the noted lists, writes are refused.
  */
 static enum { PARAM_EARLY, PARAM_OPENING, PARAM_OPEN, PARAM_CLOSED } param_state;
 
-/* Built in, @value is of the kernel's command line, which stays; memory cannot be allocated yet */
+/* Built in, @text is in the kernel's command line, which stays: memory cannot be allocated yet */
 static void free_early(char *text)
 {
 	if (!SBUF_BUILT_IN)
@@ -31,7 +32,7 @@ static void free_early(char *text)
 
 static int note_early(struct sbuf_probe_param *list, const char *value)
 {
-	/* Init did not come so far */
+	/* Init has not reached sbuf_probe_init() */
 	if (SBUF_BUILT_IN && slab_is_available())
 		return -ENODEV;
 	free_early(list->insmod);
@@ -39,7 +40,7 @@ static int note_early(struct sbuf_probe_param *list, const char *value)
 	return list->insmod ? 0 : -ENOMEM;
 }
 
-/* Free what parse_list() has returned, under its conditions */
+/* Free the result of parse_list(), under the same conditions */
 static void free_list(struct sbuf_resolver *resolver)
 {
 	struct sbuf_probe_request *request;
@@ -51,7 +52,7 @@ static void free_list(struct sbuf_resolver *resolver)
 	kvfree(resolver);
 }
 
-/* What a list asks for, as far as no lock of ours is needed, for sbuf_probe_write(); or an error */
+/* Parse a list for sbuf_probe_write(), as far as no lock of ours is needed.  May be an ERR_PTR() */
 static struct sbuf_resolver *parse_list(const char *text, enum sbuf_probe_list of)
 {
 	struct sbuf_probe_request *request;
@@ -78,17 +79,17 @@ static struct sbuf_resolver *parse_list(const char *text, enum sbuf_probe_list o
 
 /*
  * The kernel calls the functions of a parameter under one lock for all parameters of a module.
- * To set a list takes seconds, and "enable" must not wait for it: so release that lock, which
- * protects nothing here, for the time.  What callers rely on holds nevertheless:
+ * Setting a list takes seconds, and "enable" must not wait for it.  So these functions release that
+ * lock, which protects nothing here, while they run.  Callers can still rely on the following:
  *
- * - The module and the written text stay: the caller has the parameter's file open, which
- *   removing the module waits for, or is loading the module.
+ * - The module and the written text stay.  The caller either is loading the module, or has the
+ *   parameter's file open, for which unloading the module waits.
  * - param_attr_store(), param_attr_show() and parse_one() (kernel/params.c) use nothing that
  *   the lock covers after the call; they only release it.
- * - sbuf_probe_mutex serialises calls for this parameter; calls for others use nothing that it
+ * - sbuf_probe_mutex serialises calls for the lists; calls for other parameters use nothing that it
  *   covers.
  *
- * Never take the kernel's lock inside sbuf_probe_mutex.
+ * Never acquire the kernel's lock inside sbuf_probe_mutex.
  */
 static int set_probe_param(const char *value, const struct kernel_param *param)
 {
@@ -99,7 +100,7 @@ static int set_probe_param(const char *value, const struct kernel_param *param)
 	if (!value)
 		value = "";
 	kernel_param_unlock(THIS_MODULE);
-	/* It takes event_mutex, inside of which the kernel may have us take sbuf_probe_mutex */
+	/* Not under sbuf_probe_mutex: event_mutex, which this takes, may nest outside it */
 	if (READ_ONCE(param_state) == PARAM_OPEN)
 		resolver = parse_list(value, list->list);
 	mutex_lock(&sbuf_probe_mutex);
@@ -110,14 +111,14 @@ static int set_probe_param(const char *value, const struct kernel_param *param)
 	else if (param_state != PARAM_CLOSED)
 		err = -EBUSY;
 	if (err == -EBUSY && !resolver)
-		pr_err("what insmod was given is being set: write the list again\n");
+		pr_err("the lists given at load are still being set: write this list again\n");
 	mutex_unlock(&sbuf_probe_mutex);
 	free_list(resolver);
 	kernel_param_lock(THIS_MODULE);
 	return err;
 }
 
-/* What a name of a list takes with a comma, a newline and the NUL; those that do not fit: ",..." */
+/* Append a name and leave room for a newline and the NUL; ",..." replaces names that do not fit */
 static int emit_name(char *buffer, int *len, int *cut, const char *name)
 {
 	if (*len + strlen(name) + 3 > PAGE_SIZE) {
@@ -125,7 +126,7 @@ static int emit_name(char *buffer, int *len, int *cut, const char *name)
 		return -ENOSPC;
 	}
 	*len += sysfs_emit_at(buffer, *len, "%s%s", *len ? "," : "", name);
-	/* The last place that leaves room for ",...", a newline and the NUL */
+	/* The last end of a name that leaves room for ",...", a newline and the NUL */
 	if (*len + 6 <= PAGE_SIZE)
 		*cut = *len;
 	return 0;
@@ -178,7 +179,7 @@ void sbuf_probe_exit(void)
 	sbuf_tracepoint_exit();
 }
 
-/* Set what insmod was given.  What is refused does not stop a kernel from booting */
+/* Set a list that was given to insmod.  In a built-in module an error does not fail init */
 static int __init set_early(struct sbuf_probe_param *list)
 {
 	struct sbuf_resolver *resolver;
@@ -194,7 +195,7 @@ static int __init set_early(struct sbuf_probe_param *list)
 	free_early(list->insmod);
 	list->insmod = NULL;
 	if (err && SBUF_BUILT_IN)
-		pr_err("nothing of this list is set: write it again to the parameter's file\n");
+		pr_err("no entry of this list is set: write it again to the parameter's file\n");
 	return SBUF_BUILT_IN ? 0 : err;
 }
 
@@ -202,6 +203,7 @@ int __init sbuf_probe_init(void)
 {
 	int err = sbuf_tracepoint_init();
 
+	sbuf_kprobe_init();
 	if (err)
 		return err;
 	mutex_lock(&sbuf_probe_mutex);

@@ -2,14 +2,15 @@
 /*
  * return.c - probes where functions return
  *
- * The kernel replaces the return address of a call by that of a trampoline, which calls a handler:
- * Kbuild chooses the file for what this kernel has.  There the registers are the caller's again,
- * but for what the function returned.  What is recorded is the stack of the call: sbuf_arch_enter()
- * puts the registers and the slot of the return address back to what they were where the function
- * began.  So the unwinder and recall find what they find for a probe there, whatever else has
- * replaced this address: a trampoline that is behind it the unwinder knows by its slot.
+ * The kernel replaces the return address of a call by that of a trampoline, which calls a handler
+ * in return_fprobe.c or return_kretprobe.c, the file that Kbuild chose for this kernel.  In the
+ * handler the registers are the caller's again, except for the function's return value.  The stack
+ * of the call is recorded: sbuf_arch_enter() restores the registers and the slot of the return
+ * address to what they were where the function began.  So the unwinder and recall find what they
+ * would find for a probe there, whatever else has replaced this address: if an outer trampoline
+ * has, the unwinder identifies it by its slot.
  *
- * The functions are in the list of function.c as well, which knows what goes with a module.
+ * The functions are in the list of function.c as well, which knows which are freed with a module.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -24,14 +25,16 @@
 /* ---------------------------------------------------------------- handler --- */
 
 /*
- * A function that ends by calling another one has left its frame when that one begins, and both end
- * by one return: their handlers run one after the other with preemption disabled, the innermost
- * call's first, from one list of nodes which the kernel takes apart when all have run: see
- * rethook_trampoline_handler(), before 5.18 __kretprobe_trampoline_handler().  So do those of two
- * probes on one function.  Such events have one time, by which a reader tells them from those of a
- * function that is called next, by the same instruction, and fails as well.
+ * A function that ends by calling another one has left its frame when that one begins, and one
+ * return ends both.  The kernel then runs their handlers one after the other, with preemption
+ * disabled, the innermost call's first.  Their nodes stay in one list until all handlers have run:
+ * see rethook_trampoline_handler(), before 5.18 __kretprobe_trampoline_handler().  The same is true
+ * of two probes on one function.  All these events get the same time, so that a reader can
+ * distinguish them from events of a function that the same instruction calls next and that also
+ * fails.
  *
- * Is it the second or a later one?  *@node becomes the call's own node, NULL if it is not found.
+ * Return true for the second and later of these handlers.  Set *@node to the call's own node, or to
+ * NULL if it is not found.
  */
 static __always_inline bool is_at_once(const struct sbuf_cpu *cpu, const void **node,
 				       unsigned long value)
@@ -45,9 +48,9 @@ static __always_inline bool is_at_once(const struct sbuf_cpu *cpu, const void **
 	}
 	*node = one;
 	/*
-	 * The kernel uses nodes again, for the same probe.  One that was recorded for an earlier
-	 * return has run before this one now, too, and was recorded anew: what is returned is the
-	 * same, and decides that, but for how long a call took.
+	 * The kernel reuses nodes, for the same probe.  A node that was recorded for an earlier
+	 * return, and ran before this one now, was recorded again: the return value is the same,
+	 * and decides whether to record.  Only STACKBUF_PROBE_TOOK decides by a call's duration.
 	 */
 	return one && recorded && cpu->return_value == value && cpu->return_time == cpu->time;
 }
@@ -80,7 +83,7 @@ void sbuf_return_record(const struct sbuf_hooks *own, unsigned long site, unsign
 	id = sbuf_hit(probe, probe->role, &(const struct sbuf_save) {
 		.from = SBUF_REGS, .regs = at, .context = handler.context, .at_once = at_once,
 		.flags = READ_ONCE(probe->how),
-		/* As it was at the call, which has opened an object with that key */
+		/* As it was at the call, which opened an object with this key */
 		.tag = probe->tag == STACKBUF_PROBE_SP ? kernel_stack_pointer(at) : value,
 	}, 0, NULL);
 	sbuf_arch_leave(at, was);
@@ -114,8 +117,9 @@ static bool is_hooked(const struct stackbuf_probe *probe, unsigned long site)
 }
 
 /*
- * The functions that were found for a request, and are not hooked since another search found them
- * as their module was being loaded; to be freed.  NULL if there is no memory
+ * Return the functions that were found for a request and are not yet hooked; some are if another
+ * search found them while their module was being loaded.  The caller frees the result.  NULL if
+ * there is no memory
  */
 static struct sbuf_hooks *found_for(struct sbuf_probe_request *request, u8 list)
 {
@@ -127,7 +131,7 @@ static struct sbuf_hooks *found_for(struct sbuf_probe_request *request, u8 list)
 	own->probe = request->probe;
 	own->least = request->least;
 	sbuf_functions_of(list, request->probe, own->site);
-	/* One that the pattern has found by two names */
+	/* The pattern may have found a function by two names */
 	sort(own->site, n, sizeof(*own->site), by_site, NULL);
 	for (i = 0; i < n; i++)
 		if ((!own->room || own->site[i] != own->site[own->room - 1]) &&
@@ -141,8 +145,9 @@ static int refuse_return(const struct sbuf_probe_request *request, int err)
 	static const struct sbuf_reason reason[] = {
 		{ -EINVAL, "the kernel allows no probe where it returns (blacklisted)" },
 		{ -EINTR, "interrupted" },
+		{ -EOPNOTSUPP, "the kernel's trampoline for kretprobes was not found" },
 		{ -E2BIG,
-		  "this kernel has no fprobe, so each function takes a kretprobe: 500 at a time are the most"
+		  "this kernel has no fprobe, so each function takes a kretprobe: at most 500 at a time"
 		},
 		{ }
 	};
@@ -189,7 +194,7 @@ static int set_return(struct sbuf_probe_request *request, u8 list)
 	return 0;
 }
 
-/* As sbuf_hooks_remove(), and forget its nodes: their memory may become another tracer's */
+/* As sbuf_hooks_remove(), but also forget nodes: another tracer may reuse their memory */
 static void unhook(struct sbuf_hooks *own, const struct module *module)
 {
 	int cpu;
@@ -205,7 +210,7 @@ static void remove_returns(const struct module *module, unsigned long state)
 	struct sbuf_hooks *own, *next;
 
 	lockdep_assert_held(&sbuf_probe_mutex);
-	/* None is in code of an init */
+	/* No function is in init code */
 	if (module && state != MODULE_STATE_GOING)
 		return;
 	for (probe = sbuf_probe_next(NULL); probe; probe = sbuf_probe_next(probe)) {
@@ -215,7 +220,7 @@ static void remove_returns(const struct module *module, unsigned long state)
 		own = sbuf_place_of(probe)->returns.hooks;
 		for (next = own; next && module; next = next->next)
 			unhook(next, module);
-		/* What the module had is not counted any more: leave_functions() */
+		/* leave_functions() no longer counts the module's functions */
 		if (module && probe->functions)
 			continue;
 		for (next = own; next; next = next->next)

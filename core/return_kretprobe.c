@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * return_kretprobe.c - where functions return, by a kretprobe for each
+ * return_kretprobe.c - probes on returns with a kretprobe for each function
  */
 #include <linux/kprobes.h>
 #include <linux/mm.h>
@@ -10,22 +10,23 @@
 #include "probe.h"
 #include "return.h"
 #include "symbol.h"
+#include "unwind.h"
 
-/* Each takes some 10 ms */
+/* Hooking each function takes some 10 ms */
 #define HOOKS_MAX	500
 const unsigned int sbuf_hooks_most = HOOKS_MAX;
 
 /**
- * struct sbuf_hook - of one function
- * @kretprobe:	as the kernel knows it
- * @of:		what it is one of; NULL: it is not set
+ * struct sbuf_hook - hook of one function
+ * @kretprobe:	the kernel's part
+ * @of:		the struct that has this hook; NULL if the hook is not set
  */
 struct sbuf_hook {
 	struct kretprobe kretprobe;
 	struct sbuf_hooks *of;
 };
 
-/* The hook of an instance.  Without rethooks it may be gone since the kernel looked: then NULL */
+/* Return the hook of an instance; NULL if it was unregistered concurrently, without rethooks */
 static __always_inline const struct sbuf_hook *hook_of(struct kretprobe_instance *instance)
 {
 	const struct kretprobe *kretprobe = get_kretprobe(instance);
@@ -83,7 +84,7 @@ static int set_one(struct sbuf_hooks *own, unsigned int i)
 		hook->kretprobe.entry_handler = handle_entry;
 		hook->kretprobe.data_size = sizeof(u64);
 	}
-	/* Calls that may be inside at once */
+	/* Calls that may be in progress at once */
 	hook->kretprobe.maxactive = 64 + 1024 / own->room;
 	hook->kretprobe.kp.addr = (void *)(sbuf_symbol_at(&symbol, own->site[i]) ? symbol.start :
 								       own->site[i]);
@@ -100,6 +101,9 @@ int sbuf_hooks_set(struct sbuf_hooks *own)
 	unsigned int i;
 	int err = 0;
 
+	/* The walk could not resolve outer frames */
+	if (SBUF_HAVE_TRAMPOLINE && !sbuf_trampoline)
+		return -EOPNOTSUPP;
 	own->hook = kvcalloc(own->room, sizeof(*own->hook), GFP_KERNEL);
 	if (!own->hook)
 		return -ENOMEM;
@@ -123,7 +127,7 @@ void sbuf_hooks_remove(struct sbuf_hooks *own, const struct module *module)
 	for (i = 0; i < own->room; i++)
 		if (own->hook[i].of && own->site[i] - start < size)
 			gone[n++] = &own->hook[i].kretprobe;
-	/* All in one call, as each waits for a grace period */
+	/* All in one call, as each call waits for a grace period */
 	unregister_kretprobes(gone, n);
 	own->nr -= n;
 	while (n-- > 0)

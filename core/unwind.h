@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * unwind.h - what depends on the kernel's unwinder
+ * unwind.h - code that depends on the kernel's unwinder
  *
  *	kernel				caller's stack		stack of registers	recall
  *	x86-64, ORC			unwind_start()		unwind_start()		ORC
@@ -14,9 +14,29 @@
 #include "kstack.h"
 #include "symbol.h"
 
-/* sbuf_likely_caller(): what distinguishes paths to the place that @regs describe */
+/* The kernel's trampoline for kretprobes; 0 while it is unknown */
+extern unsigned long sbuf_trampoline;
+
+static __always_inline bool sbuf_is_trampoline(unsigned long pc)
+{
+	return SBUF_HAVE_TRAMPOLINE && unlikely(pc == READ_ONCE(sbuf_trampoline));
+}
+
+/* sbuf_record_original() of the trampoline */
+unsigned long sbuf_record_replaced(unsigned long fp);
+
+/*
+ * Return the return address of a call of the current task whose caller's record is at @fp: @pc, or
+ * the address that a kretprobe has replaced by @pc
+ */
+static __always_inline unsigned long sbuf_record_original(unsigned long pc, unsigned long fp)
+{
+	return sbuf_is_trampoline(pc) ? sbuf_record_replaced(fp) : pc;
+}
+
+/* sbuf_likely_caller(): distinguishes the paths to the place that @regs describe */
 #if SBUF_HAVE_RECORDS
-/* The caller, if no frame record has it yet: then it is part of the trace */
+/* The caller, if no frame record holds it yet; it is then part of the trace.  Otherwise 0 */
 static __always_inline unsigned long sbuf_likely_caller(const struct pt_regs *regs,
 							enum sbuf_flags flags)
 {
@@ -24,10 +44,11 @@ static __always_inline unsigned long sbuf_likely_caller(const struct pt_regs *re
 	bool frameless = flags & SBUF_PROBED ? flags & SBUF_ENTRY :
 					     sbuf_symbol_is_frameless(instruction_pointer(r));
 
-	return frameless ? SBUF_STRIP(sbuf_arch_return_address(r)) : 0;
+	return frameless ? sbuf_record_original(SBUF_STRIP(sbuf_arch_return_address(r)),
+						*sbuf_arch_saved_bp(r)) : 0;
 }
 #else
-/* The word on top: the return address where a function begins, which most probes are at */
+/* The word on top of the stack: the return address at a function's beginning, as for most probes */
 static __always_inline unsigned long sbuf_likely_caller(const struct pt_regs *regs,
 							enum sbuf_flags flags)
 {
@@ -38,16 +59,16 @@ static __always_inline unsigned long sbuf_likely_caller(const struct pt_regs *re
 #endif
 
 /*
- * Where the frame of an exported function's caller begins; @frame is the function's
- * __builtin_frame_address(0).  On arm64 a frame record lies at its frame's lower end, so what
- * is above @frame is the function's own.
+ * Return where the frame of an exported function's caller begins; @frame is the function's
+ * __builtin_frame_address(0).  On arm64 a frame record lies at its frame's lower end, so the words
+ * above @frame still belong to the function.
  */
 static inline unsigned long sbuf_caller_sp(const unsigned long *frame)
 {
 	return IS_ENABLED(CONFIG_ARM64) ? frame[0] : (unsigned long)&frame[2];
 }
 
-/* Where a walk starts; ip is 0 for registers of user mode and for another task */
+/* Return where a walk starts; ip is 0 for user-mode registers and for another task */
 static __always_inline struct sbuf_start sbuf_unwind_start(const struct sbuf_save *save)
 {
 	if (save->from == SBUF_FRAME)
@@ -66,17 +87,17 @@ static __always_inline struct sbuf_start sbuf_unwind_start(const struct sbuf_sav
 }
 
 /*
- * Walk the stack that registers of the current task describe, saved on this CPU, with preemption
- * disabled; @caller is sbuf_likely_caller() of them; walk.epoch and walk.cacheable of @scratch are
- * set.  Return how many addresses are in @scratch, up to SBUF_WALK_MAX.
+ * Walk the stack that @regs describe: registers of the current task, saved on this CPU.  Preemption
+ * is disabled; @caller is sbuf_likely_caller() of @regs; walk.epoch and walk.cacheable of @scratch
+ * are set.  Return how many addresses are in @scratch, up to SBUF_WALK_MAX.
  */
 int sbuf_unwind_regs(struct sbuf_scratch *scratch, struct pt_regs *regs, unsigned long caller,
 		     enum sbuf_flags flags);
 
 /*
- * Walk the stack of a task other than current, not in NMI; the caller holds a reference.  Return
- * how many addresses are in @pc, up to @size, or -EBUSY, -ESRCH, -EOPNOTSUPP as
- * stackbuf_save_task().
+ * Walk the stack of a task other than current.  Not in NMI; the caller holds a reference.  Return
+ * how many addresses are in @pc, up to @size, or -EBUSY, -ESRCH or -EOPNOTSUPP as
+ * stackbuf_save_task() does.
  */
 int sbuf_unwind_task(unsigned long *pc, unsigned int size, struct task_struct *task);
 
@@ -87,10 +108,10 @@ int sbuf_unwind_task(unsigned long *pc, unsigned int size, struct task_struct *t
  */
 #if SBUF_HAVE_UNWIND
 /*
- * stack_trace_save() would walk through its own frames, the unwinder's and ours first, which
+ * stack_trace_save() would first walk through its own frames, the unwinder's and ours, which
  * costs as much as four frames.  Start the unwinder at the caller instead, as if registers had
- * been saved at the instruction after the call: they hold the unwinder's own values there.  The
- * call does return, so the stack is the same before its return and after.
+ * been saved at the instruction after the call: there they hold the values that the unwinder would
+ * find.  The call returns, so the stack is the same before and after its return.
  */
 static __always_inline int sbuf_unwind_caller(struct sbuf_scratch *scratch,
 					      const unsigned long *frame)
@@ -100,14 +121,14 @@ static __always_inline int sbuf_unwind_caller(struct sbuf_scratch *scratch,
 	regs->bp = frame[0];
 	regs->ip = frame[1];
 	regs->sp = (unsigned long)&frame[2];
-	/* For user_mode().  The others stay 0: the unwinder uses none of them after a call */
+	/* For user_mode().  The other registers stay 0: after a call the unwinder uses none */
 	regs->cs = __KERNEL_CS;
 	return sbuf_unwind_regs(scratch, regs, 0, 0);
 }
 #else
 /*
- * stack_trace_save() leaves out our own frames, from the one that this is inlined into to the
- * exported function's: as many as there are records between the two.
+ * stack_trace_save() leaves out our own frames, from the function that inlines this to the exported
+ * function: count the records between the two.
  */
 static __always_inline int sbuf_unwind_caller(struct sbuf_scratch *scratch,
 					      const unsigned long *frame)

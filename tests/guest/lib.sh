@@ -97,6 +97,9 @@ when() {
 	unless "$@"
 }
 
+# Does ftrace know functions, and patterns of them?
+has_ftrace() { [ -e $T/enabled_functions ]; }
+
 # Can there be probes on tracepoints?
 has_events() { [ -d $T/events ]; }
 

@@ -90,8 +90,8 @@ result "refused: the middle of an instruction" refuses vfs_read+1 "vfs_read+1: .
 result "refused: data" refuses "0x$data" "allows no probe\|no such function"
 # All of what may be written wrongly is in tests/core/unit.c
 result "refused: no name of a function" refuses 'a b' "FUNCTION.*accepted"
-result "refused: a pattern that matches nothing" refuses 'no_such_*' "no_such_.: no function matches"
-result "refused: a pattern of what cannot be traced" refuses "${forbidden%?}[${forbidden#"${forbidden%?}"}]" "none of the 1 functions that match can be traced"
+with DYNAMIC_FTRACE "refused: a pattern that matches nothing" refuses 'no_such_*' "no_such_.: no function matches"
+with DYNAMIC_FTRACE "refused: a pattern of what cannot be traced" refuses "${forbidden%?}[${forbidden#"${forbidden%?}"}]" "none of the 1 functions that match can be traced"
 many_patterns() {
 	refuses "$(seq -s ',' 65 | sed 's/[0-9]*/&*/g')" '' || grep '65 patterns: at most 64' said
 }
@@ -240,7 +240,7 @@ begins() {
 		}' log
 }
 breakpoints="on $arch all probes are breakpoints"
-result "a probe by ftrace: begins at the function, the rest and the context are right" begins leaf_tag 'leaf_tag ' $((7 + nmi))
+with DYNAMIC_FTRACE "a probe by ftrace: begins at the function, the rest and the context are right" begins leaf_tag 'leaf_tag ' $((7 + nmi))
 optimize=/proc/sys/debug/kprobes-optimization
 [ ! -e $optimize ] || echo 0 >$optimize
 result "a probe by a breakpoint: the same" \
@@ -366,7 +366,7 @@ wide() {
 	read -r vfs our_vfs tcp our_tcp <n
 	is "$vfs == $our_vfs && $tcp == $our_tcp && $tcp > 100" || { cat info; return 1; }
 }
-result "all that ftrace can trace" wide
+with DYNAMIC_FTRACE "all that ftrace can trace" wide
 comes() {
 	set_list 'stackbuf_test:leaf_t*,vfs_r*' && rmmod stackbuf_test || return 1
 	"$STACKBUF" info | grep 'leaf_t.*pending' && insmod /t/big/stackbuf_test.ko && run path 0x77 3 0 1 >/dev/null || return 1
@@ -376,7 +376,7 @@ comes() {
 	set_list 'leaf_ta*,vfs_r*' && rmmod stackbuf_test && insmod /t/big/stackbuf_test.ko || return 1
 	"$STACKBUF" info | grep 'leaf_ta.* [1-9][0-9]* functions, .*set' && set_list '' && nothing_set
 }
-result "... a module goes and comes" comes
+with DYNAMIC_FTRACE "... a module goes and comes" comes
 # The patch takes the function's place from the same instruction on
 patched() {
 	set_list 'stackbuf_test:leaf_t*' && insmod /t/big/stackbuf_patch.ko || return 1
@@ -666,7 +666,7 @@ loops() {
 	facts
 	before=$(fact events_recorded)
 	for _ in $(seq "$(few 1 6)"); do
-		set_list stackbuf_test:go,stackbuf_test:leaf_tag@arg1 && set_list 'stackbuf_test:*,vfs_*@arg2' &&
+		set_list stackbuf_test:go,stackbuf_test:leaf_tag@arg1 && set_list "$other" &&
 			set_list "stackbuf_test:go+$(cat /t/go),stackbuf_test:leaf_tag" || return 1
 		refuses stackbuf_test:storm_save,stackbuf_test:nothing nothing || return 1
 	done
@@ -674,6 +674,8 @@ loops() {
 	facts
 	is "$(fact events_recorded) - $before > $(few 10 200) && $(fact differed) == 0"
 }
+other='stackbuf_test:*,vfs_*@arg2'
+has_ftrace || other=stackbuf_test:path,vfs_read@arg2
 while [ ! -e stop ]; do run storm "$(few 50 200)" 50 500 0 >/dev/null; sleep 0.2; done &
 result "lists replaced in a loop while events come" loops
 changes() {
@@ -725,14 +727,16 @@ result "kprobes switched off and on again" switched_off
 echo 1 >$KPROBES/enabled
 # Each removal waits; concurrently the kernel marks the other module's probes as gone
 go_together() {
+	hooked=$T/enabled_functions
+	has_ftrace || hooked=$KPROBES/list
 	set_list stackbuf_fit:fit_replaced,stackbuf_fit2:fit_replaced || return 1
 	for _ in $(seq "$(few 3 10)"); do
 		insmod /t/big/stackbuf_fit.ko && insmod /t/big/stackbuf_fit2.ko || return 1
-		is "$(grep -c fit_replaced $T/enabled_functions) == 2" || { cat $T/enabled_functions; return 1; }
+		is "$(grep -c fit_replaced $hooked) == 2" || { cat $hooked; return 1; }
 		rmmod stackbuf_fit &
 		rmmod stackbuf_fit2
 		wait $!
-		is "$(grep -c fit_replaced $T/enabled_functions) == 0" || { cat $T/enabled_functions; return 1; }
+		is "$(grep -c fit_replaced $hooked) == 0" || { cat $hooked; return 1; }
 	done
 	set_list ''
 }

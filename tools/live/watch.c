@@ -179,7 +179,8 @@ void watch_prepare(struct watch *w)
 	signal(SIGPIPE, SIG_IGN);
 	override_check(&w->overrides, info);
 	check_filter(w);
-	watch_functions(w, false);
+	/* Without ftrace the module takes no patterns of functions */
+	watch_functions(w, !access(EVENTS, R_OK) && access(AVAILABLE, R_OK));
 	check_arguments(w);
 	if (c->nr > STACKBUF_PROBES_MAX)
 		die(1, "%zu functions match; the module takes %u probes", c->nr,
