@@ -132,7 +132,7 @@ patterns() {
 	# Two names of one place
 	echo 'leak_hol?@arg1 leak_hold@arg1:leak_release@arg1' >$P/pair && echo "hold 7 1000" >$L && "$STACKBUF" latency --json >json || return 1
 	is "$(field closed json) == 7" && [ "$(field exact json)" = true ] || { cat json; return 1; }
-	echo "kernel_t*@arg1:$RELEASE" >$P/pair && "$STACKBUF" leaks | head -n 1 | grep 'not exact: [0-9]* places are not there' &&
+	echo "kernel_t*@arg1:$RELEASE" >$P/pair && "$STACKBUF" leaks | head -n 1 | grep 'not exact: [0-9]* places are not probed' &&
 		echo "$HOLD:$RELEASE" >$P/pair
 }
 # What the scheduler says of this process: how long it has slept, and waited to run
@@ -255,7 +255,7 @@ apart() {
 }
 # The module with both ends goes and comes
 reloaded() {
-	echo "$HOLD:$RELEASE" >$P/pair && rmmod stackbuf_leak && "$STACKBUF" leaks | head -n 1 | grep 'not exact: 2 places are not there' &&
+	echo "$HOLD:$RELEASE" >$P/pair && rmmod stackbuf_leak && "$STACKBUF" leaks | head -n 1 | grep 'not exact: 2 places are not probed' &&
 		insmod /t/big/stackbuf_leak.ko && echo "hold 5 1000" >$L && "$STACKBUF" latency --json >json || return 1
 	is "$(field closed json) == 5" && [ "$(field exact json)" = true ] && "$STACKBUF" info | grep -c 'set, .*s pair' | grep -x 2
 }
@@ -460,7 +460,7 @@ contended() {
 	echo "$ours waits, by ftrace $theirs, which began $(grep -c contention_begin trace) times"
 	cut -c 1-300 json
 	head -n 1 left
-	is "$ours == $theirs && $ours >= 20" && grep -q '"frames":\["__mutex_lock[^"]*","pipe_write+' json && field exact json | sort -u | grep -x true && grep -q '^contention: 0 open, .*; exact$' left
+	is "$ours == $theirs && $ours >= 20" && grep -q '"frames":\["__mutex_lock[^]]*"pipe_write+' json && field exact json | sort -u | grep -x true && grep -q '^contention: 0 open, .*; exact$' left
 }
 
 case $(cat /t/what) in
@@ -479,7 +479,7 @@ exact)
 	! has_events || result "37 of 1,000 leak, by the names of arguments of events" named
 	echo >$P/pair
 	result "held for known times" held
-	result "ends that are patterns" patterns
+	with DYNAMIC_FTRACE "ends that are patterns" patterns
 result "off CPU for a known time; other pairs stay" asleep
 	result "off CPU, by the stack that wakes" woken
 	result "a key that is opened twice: not exact" twice
@@ -489,7 +489,8 @@ result "off CPU for a known time; other pairs stay" asleep
 	result "what makes no pair is refused, in one line" refusals
 	result "probes and pairs are two lists" apart
 	result "a module with both ends goes and comes" reloaded
-	! has_events || result "... of two pairs, at one tracepoint, in another order" both_ends
+	! needs_group || group="this kernel checks indirect calls: events of a module that comes again are refused"
+	! has_events || unless "${group:-}" "... of two pairs, at one tracepoint, in another order" both_ends
 	result "recording is off for a while: not exact" off
 	end
 	begin few
