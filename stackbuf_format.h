@@ -137,8 +137,8 @@ struct stackbuf_page {
  * @STACKBUF_WALKED_AGAIN: recorded by walking: the stack was known, but its layout was not
  * @STACKBUF_VERIFIED: recorded by recall, then verified by a walk
  * @STACKBUF_DIFFERED: verified, and recall was wrong; recall is off since then
- * @STACKBUF_EXCLUDED: not recorded: excluded by the parameter pid, cgroup, cpu or comm, or by a
- *	process that has an array in debugfs open
+ * @STACKBUF_EXCLUDED: not recorded: excluded by the parameter pid, cgroup, cpu or comm, or made by
+ *	a process that has an array in debugfs open
  * @STACKBUF_NOT_SAMPLED: not recorded: skipped by the parameter every
  * @STACKBUF_OVER_LIMIT: not recorded: the parameter limit was reached
  * @STACKBUF_COUNTERS: number of counters
@@ -348,7 +348,8 @@ struct stackbuf_depths_page {
  * @time:	when it was set, ns, on the clock of events
  * @probes:	number of its probes
  * @parts:	blocks of pages that were partly freed, so that the rest is no longer tracked, and
- *		moves of pages by compaction, after which their contents are open elsewhere;
+ *		batches of pages that compaction moved (1 each), whose contents are then open
+ *		elsewhere;
  *		2^32 - 1: that number or more
  * @early:	tasks woken before they were switched out; they were opened, but no time is counted
  * @name:	as the user wrote it, NUL-terminated; "": the entry is free

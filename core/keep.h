@@ -49,7 +49,10 @@ static __always_inline void sbuf_keep_event(const u64 *event, u64 word)
 		sbuf_keep_appended(event, word);
 }
 
-/* Map the memory, copy the current record there, and start mirroring it */
+/*
+ * Map the memory, copy the current record there, and start mirroring it.  Unless built in, call
+ * this before anything is recorded
+ */
 int __init sbuf_keep_init(void);
 /* An oops or a panic has stopped recording: copy now what only the worker copies */
 void sbuf_keep_stopped(bool panic);

@@ -12,8 +12,9 @@
  *
  * No two stacks in the chains are equal.  A cmpxchg() on the head puts a new stack in front.  If it
  * fails, other stacks were put in front; as new stacks are put only there, comparing those shows
- * whether an equal stack is now in the chain.  (Exception: a stack that evict.c unlinked and
- * relinks may have a duplicate in between.  Readers merge stacks with equal frames.)
+ * whether an equal stack is now in the chain.  (Exception: when evict.c relinks a stack that it
+ * unlinked, an equal one may have been inserted; both stay.  Readers merge stacks with equal
+ * frames.)
  *
  * The state of granules follows from their bits in the page's used, and from the stack's id:
  *
@@ -31,8 +32,8 @@
  *	EVICTING -> LINKED	relink_stack(): an event refers to it
  *	EVICTING -> FREE	evict_unreferenced(), T3 to T5
  *
- * The id is 0 only in the first granule of the last stack there.  Frames of older stacks remain in
- * the other granules and may look like an id, which next_stack() allows for.
+ * The id is certain to be 0 only in the first granule of the last stack there.  Frames of older
+ * stacks remain in the other granules and may look like an id, which next_stack() allows for.
  *
  * LINKED stacks may be stale (STACKBUF_STACK_STALE): their code was freed, and no save finds them.
  */
