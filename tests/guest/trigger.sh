@@ -11,7 +11,7 @@ HOLD=stackbuf_leak:leak_hold@arg1
 RELEASE=stackbuf_leak:leak_release
 
 refusals() {
-	refused trigger 'no such function' nothing_of_this_name && refused trigger 'no function matches' 'nothing_of_this_*:3' &&
+	refused trigger 'no such function' nothing_of_this_name && refused trigger 'no function matches\|no ftrace for patterns' 'nothing_of_this_*:3' &&
 		refused trigger 'PLACE\[:EVENTS\] is accepted' vfs_read:1k && refused trigger 'no such event' t:nothing
 }
 holds() { # OPTION...
@@ -114,7 +114,7 @@ insmod /t/big/stackbuf.ko && insmod /t/big/stackbuf_leak.ko
 result "what is no trigger is refused, in one line" refusals
 result "ten events after the hit of a function recording stops" counted
 result "it goes on, and stops at the next hit" again
-result "at the hit of a function that a pattern matches" by_pattern
+with DYNAMIC_FTRACE "at the hit of a function that a pattern matches" by_pattern
 result "at once, at a tracepoint that filters leave out" at_once
 result "written while hits come" written
 result "a snapshot when it has stopped, and then a command" saved
