@@ -80,13 +80,16 @@ static inline const struct pt_regs *sbuf_arch_interrupted_regs(unsigned long rec
 }
 
 /*
- * A frame record may hold the address of the kernel's trampoline for kretprobes.  Kernels whose own
- * traces are correct then identify the call by its caller's frame pointer.
+ * The kernel notes which return addresses kretprobes have replaced, by the address of the slot or,
+ * on arm64 from 5.16 on, by the caller's frame pointer; 5.15 notes the stack pointer there.
  */
-#define SBUF_HAVE_TRAMPOLINE	(IS_ENABLED(CONFIG_ARM64) && \
-				 IS_ENABLED(CONFIG_ARCH_CORRECT_STACKTRACE_ON_KRETPROBE) && \
-				 IS_ENABLED(CONFIG_KRETPROBES) && \
-				 !IS_ENABLED(CONFIG_KRETPROBE_ON_RETHOOK))
+#ifdef CONFIG_ARM64
+#define SBUF_HAVE_TRAMPOLINE	(IS_ENABLED(CONFIG_KRETPROBES) && !IS_ENABLED(CONFIG_RETHOOK) && \
+				 (IS_ENABLED(CONFIG_ARCH_CORRECT_STACKTRACE_ON_KRETPROBE) || \
+				  SBUF_HAS_OBJPOOL))
+#else
+#define SBUF_HAVE_TRAMPOLINE	(IS_ENABLED(CONFIG_KRETPROBES) || IS_ENABLED(CONFIG_RETHOOK))
+#endif
 
 /* docs/recall.md has a proof for these two. */
 #define SBUF_HAVE_RECALL	(SBUF_HAVE_ORC || SBUF_HAVE_RECORDS)
@@ -136,6 +139,26 @@ static inline unsigned long sbuf_arch_call_site(unsigned long start)
 	return code == 0xd503201f || (code & 0xfc000000) == 0x94000000 ? site : 0;
 }
 #endif
+
+/* Return what identifies a call with a replaced return address, at the function's beginning */
+static __always_inline unsigned long sbuf_arch_call_key(const struct pt_regs *regs)
+{
+#ifdef CONFIG_X86_64
+	return regs->sp;
+#else
+	return regs->regs[29];
+#endif
+}
+
+/* Set the return address at a function's beginning, if it is in a register.  Return the old one */
+static __always_inline unsigned long sbuf_arch_exchange_return(struct pt_regs *regs,
+							       unsigned long ret)
+{
+#ifdef CONFIG_ARM64
+	swap(regs->regs[30], ret);
+#endif
+	return ret;
+}
 
 #ifdef CONFIG_X86_64
 /*

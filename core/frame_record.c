@@ -12,23 +12,32 @@
  */
 void sbuf_record_place_frames(struct sbuf_walk *walk, const unsigned long *pc, unsigned int nr)
 {
-	unsigned long fp = walk->bp[0], low = walk->sp[0];
+	unsigned long fp = walk->bp[0], low = walk->sp[0], at;
 	const unsigned long end = sbuf_record_end();
 	unsigned long i = 1;
 
 	/* The caller, which no record holds yet */
 	if (walk->caller)
 		walk->sp[i++] = IS_ENABLED(CONFIG_ARM64) ? fp : low + sizeof(long);
-	for (; i < nr && (sbuf_record_next(&fp, &low, end) | SBUF_SIGNATURE) == pc[i]; i++)
+	for (; i < nr; i++) {
+		at = sbuf_record_next(&fp, &low, end) | SBUF_SIGNATURE;
+		/* The walk has found what a tracer replaced */
+		if (at != pc[i] && !sbuf_is_trampoline(at) && !sbuf_is_graph_trampoline(at))
+			break;
 		walk->sp[i] = IS_ENABLED(CONFIG_ARM64) ? fp : low;
+	}
 	for (; i < nr; i++)
 		walk->sp[i] = 0;
 }
 
 #if !SBUF_HAVE_UNWIND
-/* Return true if a tracer has replaced return addresses of this task that only the kernel knows */
+/* Return true if trampolines are unknown and a tracer has replaced return addresses of this task */
 static bool returns_replaced(void)
 {
+#if SBUF_HAVE_TRAMPOLINE
+	if (sbuf_trampoline)
+		return false;
+#endif
 #ifdef CONFIG_FUNCTION_GRAPH_TRACER
 	if (current->ret_stack && current->curr_ret_stack > SBUF_RET_STACK_EMPTY)
 		return true;
@@ -37,70 +46,38 @@ static bool returns_replaced(void)
 	if (current->rethooks.first)
 		return true;
 #endif
-#if SBUF_HAVE_TRAMPOLINE
-	return !READ_ONCE(sbuf_trampoline) && current->kretprobe_instances.first;
-#elif defined(CONFIG_KRETPROBES)
+#ifdef CONFIG_KRETPROBES
 	return current->kretprobe_instances.first;
 #else
 	return false;
 #endif
 }
 
-#if SBUF_HAVE_TRAMPOLINE
-unsigned long sbuf_trampoline __ro_after_init;
-
 /*
- * As kretprobe_find_ret_addr(), which is not exported.  A function that ends in a jump to another
- * one shares its caller: the oldest of their calls has the address that is no trampoline.
+ * Replace the function graph tracer's trampoline in frames @first to @nr - 1 of @scratch by the
+ * addresses that stack_trace_save() reports there.  Both walks end with the same frames: that one
+ * begins here.  Nothing is replaced if they differ.
  */
-unsigned long sbuf_record_replaced(unsigned long fp)
-{
-	const struct llist_node *node = current->kretprobe_instances.first;
-
-	for (; node; node = node->next) {
-		const struct kretprobe_instance *call =
-			llist_entry(node, struct kretprobe_instance, llist);
-
-		if ((unsigned long)call->fp == fp &&
-		    (unsigned long)call->ret_addr != sbuf_trampoline)
-			return SBUF_STRIP((unsigned long)call->ret_addr);
-	}
-	return sbuf_trampoline;
-}
-
-NOKPROBE_SYMBOL(sbuf_record_replaced);
-#endif
-
-/*
- * Replace a tracer's trampoline in frames @first to @nr - 1 of @scratch by the addresses that
- * stack_trace_save() reports there.  Both walks end with the same frames: that one begins here.
- */
-static void resolve_trampoline(struct sbuf_scratch *scratch, int first, int nr)
+static void resolve_graph(struct sbuf_scratch *scratch, int first, int nr)
 {
 	/* Recall does not learn this stack, so this array is free */
-	unsigned long *all = scratch->walk.regs, *pc = scratch->pc, trampoline = 0;
+	unsigned long *all = scratch->walk.regs, *pc = scratch->pc;
 	int all_nr = stack_trace_save(all, ARRAY_SIZE(scratch->walk.regs), 0), i;
 
 	/* Cut: nothing is known of its end */
-	if (nr == SBUF_WALK_MAX || all_nr == SBUF_WALK_MAX)
+	if (nr == SBUF_WALK_MAX || all_nr == SBUF_WALK_MAX || all_nr < nr - first)
 		return;
 	all += all_nr - nr;
-	first = max(first, nr - all_nr);
-	for (i = first; i < nr; i++) {
-		if (pc[i] == all[i])
-			continue;
-		/* Not the trampoline alone: the walks differ */
-		if (trampoline && pc[i] != trampoline)
+	for (i = first; i < nr; i++)
+		if (sbuf_is_graph_trampoline(pc[i]) ? !all[i] || pc[i] == all[i] : pc[i] != all[i])
 			return;
-		trampoline = pc[i];
-	}
 	for (i = first; i < nr; i++)
 		pc[i] = all[i];
 }
 
 int sbuf_record_walk(struct sbuf_scratch *scratch, const struct pt_regs *regs, unsigned long caller)
 {
-	bool replaced = returns_replaced();
+	bool graph = false;
 	unsigned long fp = regs->regs[29], stack, low, below, pc, at;
 	const struct pt_regs *interrupted;
 	int nr = 0;
@@ -109,7 +86,7 @@ int sbuf_record_walk(struct sbuf_scratch *scratch, const struct pt_regs *regs, u
 	scratch->walk.bp[0] = fp;
 	scratch->walk.caller = caller;
 	/* stack_trace_save() would report the original addresses */
-	if (replaced || sbuf_is_trampoline(caller))
+	if (returns_replaced())
 		scratch->walk.cacheable = false;
 	scratch->pc[nr++] = regs->pc;
 	if (caller)
@@ -136,13 +113,14 @@ int sbuf_record_walk(struct sbuf_scratch *scratch, const struct pt_regs *regs, u
 		}
 		if (!pc)
 			break;
+		graph |= sbuf_is_graph_trampoline(pc);
 		/* The record does not match what is found */
-		if (sbuf_is_trampoline(pc))
+		if (graph || sbuf_is_trampoline(pc))
 			scratch->walk.cacheable = false;
-		scratch->pc[nr++] = sbuf_record_original(pc, fp);
+		scratch->pc[nr++] = sbuf_original_return(pc, fp);
 	}
-	if (replaced)
-		resolve_trampoline(scratch, caller ? 2 : 1, nr);
+	if (graph)
+		resolve_graph(scratch, caller ? 2 : 1, nr);
 	return nr;
 }
 #endif

@@ -181,7 +181,7 @@ static __always_inline void handle(unsigned long site, unsigned long parent,
 {
 	const struct function_ops *own = container_of(ops, struct function_ops, ops);
 	const struct function *at;
-	unsigned long tag = 0, ip;
+	unsigned long tag = 0, ip, ret;
 	struct sbuf_recursion handler;
 	struct sbuf_save save;
 	struct pt_regs *regs;
@@ -194,9 +194,10 @@ static __always_inline void handle(unsigned long site, unsigned long parent,
 		return;
 	}
 	regs = SBUF_REGS_AT_CALL(fregs, &handler.cpu->call_regs[handler.level]);
+	/* As ftrace found it: a tracer of returns may have been called before */
+	ret = sbuf_arch_exchange_return(regs, parent);
 	if (tags == STACKBUF_PROBE_RETADDR)
-		/* The original: a tracer of returns has not replaced it yet */
-		tag = parent;
+		tag = sbuf_original_return(SBUF_STRIP(parent), sbuf_arch_call_key(regs));
 	else if (tags == STACKBUF_PROBE_SP)
 		tag = kernel_stack_pointer(regs);
 	else if (tags)
@@ -220,6 +221,7 @@ static __always_inline void handle(unsigned long site, unsigned long parent,
 		if (likely(probe))
 			sbuf_hit(probe, role, &save, sbuf_hit_value(probe, regs), NULL);
 	}
+	sbuf_arch_exchange_return(regs, ret);
 	instruction_pointer_set(regs, ip);
 	sbuf_recursion_unlock(&handler);
 }

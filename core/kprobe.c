@@ -22,7 +22,8 @@ static __no_stack_protector int handle_kprobe(struct kprobe *kprobe, struct pt_r
 	if (unlikely(!sbuf_probe_records(probe)))
 		return 0;
 	if (probe->tag == STACKBUF_PROBE_RETADDR)
-		tag = sbuf_arch_return_address(regs);
+		tag = sbuf_original_return(SBUF_STRIP(sbuf_arch_return_address(regs)),
+					   sbuf_arch_call_key(regs));
 	else if (probe->tag == STACKBUF_PROBE_SP)
 		tag = kernel_stack_pointer(regs);
 	else if (probe->tag)
@@ -157,16 +158,22 @@ static unsigned long missed_by_kprobe(const struct stackbuf_probe *probe)
 }
 
 #if SBUF_HAVE_TRAMPOLINE
-/* Registering a kprobe looks the address up, also if it is refused.  It is never armed */
-void __init sbuf_kprobe_init(void)
+/* Registering a kprobe looks the address up, even if it is refused.  It is never armed */
+static unsigned long __init address_of(const char *name)
 {
-	static struct kprobe kprobe __initdata = {
-		.symbol_name = "__kretprobe_trampoline", .flags = KPROBE_FLAG_DISABLED
-	};
+	struct kprobe kprobe = { .symbol_name = name, .flags = KPROBE_FLAG_DISABLED };
 
 	if (!register_kprobe(&kprobe))
 		unregister_kprobe(&kprobe);
-	sbuf_trampoline = (unsigned long)kprobe.addr;
+	return (unsigned long)kprobe.addr;
+}
+
+void __init sbuf_kprobe_init(void)
+{
+	sbuf_trampoline = address_of(IS_ENABLED(CONFIG_RETHOOK) ? "arch_rethook_trampoline" :
+								  "__kretprobe_trampoline");
+	if (IS_ENABLED(CONFIG_FUNCTION_GRAPH_TRACER))
+		sbuf_graph_trampoline = address_of("return_to_handler");
 }
 #endif
 

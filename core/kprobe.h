@@ -19,7 +19,7 @@ struct sbuf_kprobe {
 	struct kprobe kprobe;
 };
 
-/* Find the kernel's trampoline for kretprobes */
+/* Find the trampolines of tracers of returns */
 #if SBUF_HAVE_TRAMPOLINE
 void __init sbuf_kprobe_init(void);
 #else

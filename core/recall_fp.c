@@ -104,9 +104,9 @@ static __always_inline bool task_matches(const s32 *frame, unsigned long nr, uns
 	/*
 	 * The macro record checks that the record at the register at holds the frame and leads to
 	 * one above it, not above last, which it puts into next; at is moved past the record.  On a
-	 * mismatch it branches to 1, with flags for "lower".  First one, two, four and eight records
-	 * are checked, then sixteen at a time.  At 1, bits become odd unless the last record leads
-	 * to last.
+	 * mismatch it branches to 1, with flags for "lower".  First one, two, four and eight
+	 * records are checked, then sixteen at a time.  At 1, bits become odd unless the last
+	 * record leads to last.
 	 */
 	asm volatile(".macro	record	at, next, frame:vararg\n"
 		     "	ldp	\\next, %[pc], [\\at], #16\n"

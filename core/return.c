@@ -81,7 +81,8 @@ void sbuf_return_record(const struct sbuf_hooks *own, unsigned long site, unsign
 	at = &cpu->call_regs[handler.level];
 	was = sbuf_arch_enter(at, regs, site, ret);
 	id = sbuf_hit(probe, probe->role, &(const struct sbuf_save) {
-		.from = SBUF_REGS, .regs = at, .context = handler.context, .at_once = at_once,
+		.from = SBUF_REGS, .regs = at, .context = handler.context,
+		.at_once = at_once ? SBUF_AT_ONCE : SBUF_LATER,
 		.flags = READ_ONCE(probe->how),
 		/* As it was at the call, which opened an object with this key */
 		.tag = probe->tag == STACKBUF_PROBE_SP ? kernel_stack_pointer(at) : value,

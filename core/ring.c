@@ -374,8 +374,8 @@ static bool append_outer(struct sbuf_cpu *cpu, struct sbuf_event *event)
 	 * Use the caller's time, unless an NMI has appended or claimed a page since the caller read
 	 * the clock; an NMI inside an append clears chain_end
 	 */
-	now = (READ_ONCE(cpu->chain_end) || event->save->at_once) && event->time >= cpu->time ?
-	      event->time : 0;
+	now = (READ_ONCE(cpu->chain_end) || event->save->at_once == SBUF_AT_ONCE) &&
+	      event->time >= cpu->time ? event->time : 0;
 	for (;;) {
 		page = cpu->page;
 		pos = cpu->pos;
@@ -384,7 +384,7 @@ static bool append_outer(struct sbuf_cpu *cpu, struct sbuf_event *event)
 
 		/* Only once: if a function that it calls is probed, the claim below always fails */
 		if (!now)
-			now = sbuf_event_now(cpu);
+			now = sbuf_ring_now(cpu, event->save->at_once);
 		event->time = now;
 		/* If the clock went backwards, dt is huge, and the event becomes FULL */
 		dt = now - cpu->time;

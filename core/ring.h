@@ -45,6 +45,20 @@ static __always_inline u64 sbuf_event_word(u32 id, enum stackbuf_context context
 	       (form == STACKBUF_SHORT ? 0 : STACKBUF_EVENT_WRITING);
 }
 
+/*
+ * Return the time of this CPU's next event: sbuf_event_now(), except for what @at_once demands.
+ * Where the clock stands still, an event that must be later than the last one is later by 1 ns, and
+ * no following event is earlier than it.
+ */
+static __always_inline u64 sbuf_ring_now(struct sbuf_cpu *cpu, u8 at_once)
+{
+	u64 now = sbuf_event_now(cpu);
+
+	if (unlikely(at_once == SBUF_AT_ONCE || cpu->time - now < NSEC_PER_MSEC))
+		now = cpu->time + (at_once == SBUF_LATER);
+	return now;
+}
+
 /* Return a task's PID in the lower half and its TGID in the upper half */
 static inline u64 sbuf_task_word(const struct task_struct *task)
 {

@@ -43,7 +43,7 @@ static enum stackbuf_counter append_walk(struct sbuf_cpu *cpu, const struct sbuf
 		goto out;
 	}
 	event->id = stack->id;
-	event->time = event->save->at_once ? cpu->time : 0;
+	event->time = event->save->at_once == SBUF_AT_ONCE ? cpu->time : 0;
 	appended = sbuf_ring_append(cpu, event);
 	if (unlikely(*is_new))
 		sbuf_table_note_first(stack, event);

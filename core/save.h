@@ -69,7 +69,7 @@ static __always_inline bool sbuf_save_recalled(const struct sbuf_save *save, u32
 		goto out;
 	/* It may be a call, so read the clock here, where few registers are live */
 	cpu = this_cpu_ptr(sbuf_cpu);
-	now = save->at_once ? cpu->time : sbuf_event_now(cpu);
+	now = save->at_once ? sbuf_ring_now(cpu, save->at_once) : sbuf_event_now(cpu);
 	/* An NMI's update may be lost, harmlessly */
 	left = READ_ONCE(cpu->verify_in) - 1;
 	WRITE_ONCE(cpu->verify_in, left);

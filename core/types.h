@@ -52,6 +52,16 @@ enum sbuf_from {
 	SBUF_TASK,		/* the stack of a task other than current */
 };
 
+/*
+ * When this CPU's last event occurred, for returns: see return.c.  Where local_clock() is clamped
+ * until the next tick, as with an unstable TSC, it has one time for many events
+ */
+enum sbuf_at_once {
+	SBUF_ANY_TIME,		/* as the clock reads */
+	SBUF_LATER,		/* before this event: their times differ */
+	SBUF_AT_ONCE,		/* at the same time */
+};
+
 /**
  * struct sbuf_save - one save, as an entry point describes it
  * @frame:	__builtin_frame_address(0) of the exported function
@@ -60,7 +70,7 @@ enum sbuf_from {
  * @tag:	with SBUF_TAGGED: stored with the event
  * @context:	the context that the code under study ran in
  * @from:	enum sbuf_from: which of the first three fields is set
- * @at_once:	the event has the time of this CPU's last event; see return.c
+ * @at_once:	enum sbuf_at_once
  * @flags:	enum sbuf_flags
  *
  * Small, as it is passed by value on the stack under study.  It has no padding, which the compiler

@@ -6,6 +6,38 @@
  */
 #include "frame_record.h"
 
+#if SBUF_HAVE_TRAMPOLINE
+unsigned long sbuf_trampoline __ro_after_init, sbuf_graph_trampoline __ro_after_init;
+
+#ifdef CONFIG_RETHOOK
+#define CALLS(task)		((task)->rethooks.first)
+#define CALL_KEY(node)		(llist_entry(node, struct rethook_node, llist)->frame)
+#define CALL_RETURN(node)	(llist_entry(node, struct rethook_node, llist)->ret_addr)
+#else
+#define CALLS(task)		((task)->kretprobe_instances.first)
+#define CALL_KEY(node)		((unsigned long)get_kretprobe_call(node)->fp)
+#define CALL_RETURN(node)	((unsigned long)get_kretprobe_call(node)->ret_addr)
+#define get_kretprobe_call(node) llist_entry(node, struct kretprobe_instance, llist)
+#endif
+
+/*
+ * As kretprobe_find_ret_addr(), which is not exported.  A function that ends in a jump to another
+ * one shares its caller: the oldest of their calls has the address that is no trampoline.  Calls
+ * that never return are older still.
+ */
+unsigned long sbuf_replaced_return(unsigned long key)
+{
+	const struct llist_node *node;
+
+	for (node = CALLS(current); node; node = node->next)
+		if (CALL_KEY(node) == key && CALL_RETURN(node) != sbuf_trampoline)
+			return SBUF_STRIP(CALL_RETURN(node));
+	return sbuf_trampoline;
+}
+
+NOKPROBE_SYMBOL(sbuf_replaced_return);
+#endif
+
 #if SBUF_HAVE_UNWIND
 #include <asm/cpu_entry_area.h>
 #include <asm/unwind.h>
@@ -91,6 +123,9 @@ int sbuf_unwind_regs(struct sbuf_scratch *scratch, struct pt_regs *regs, unsigne
 		return 0;
 	walk->caller = caller;
 	walk->flags = flags;
+	/* Not found: another walk may find it */
+	if (SBUF_HAVE_RECORDS && (sbuf_is_trampoline(caller) || sbuf_is_graph_trampoline(caller)))
+		walk->cacheable = false;
 	return walk_frames(scratch, regs, caller);
 }
 

@@ -14,24 +14,29 @@
 #include "kstack.h"
 #include "symbol.h"
 
-/* The kernel's trampoline for kretprobes; 0 while it is unknown */
-extern unsigned long sbuf_trampoline;
+/* The kernel's trampolines for kretprobes and of the function graph tracer; 0: unknown, or none */
+extern unsigned long sbuf_trampoline, sbuf_graph_trampoline;
 
 static __always_inline bool sbuf_is_trampoline(unsigned long pc)
 {
-	return SBUF_HAVE_TRAMPOLINE && unlikely(pc == READ_ONCE(sbuf_trampoline));
+	return SBUF_HAVE_TRAMPOLINE && unlikely(pc == sbuf_trampoline) && pc;
 }
 
-/* sbuf_record_original() of the trampoline */
-unsigned long sbuf_record_replaced(unsigned long fp);
+static __always_inline bool sbuf_is_graph_trampoline(unsigned long pc)
+{
+	return SBUF_HAVE_TRAMPOLINE && unlikely(pc == sbuf_graph_trampoline) && pc;
+}
+
+/* sbuf_original_return() of the trampoline */
+unsigned long sbuf_replaced_return(unsigned long key);
 
 /*
- * Return the return address of a call of the current task whose caller's record is at @fp: @pc, or
- * the address that a kretprobe has replaced by @pc
+ * Return the return address of the current task's call that @key identifies, as
+ * sbuf_arch_call_key(): @pc, or the address that a kretprobe has replaced by @pc
  */
-static __always_inline unsigned long sbuf_record_original(unsigned long pc, unsigned long fp)
+static __always_inline unsigned long sbuf_original_return(unsigned long pc, unsigned long key)
 {
-	return sbuf_is_trampoline(pc) ? sbuf_record_replaced(fp) : pc;
+	return sbuf_is_trampoline(pc) ? sbuf_replaced_return(key) : pc;
 }
 
 /* sbuf_likely_caller(): distinguishes the paths to the place that @regs describe */
@@ -44,8 +49,8 @@ static __always_inline unsigned long sbuf_likely_caller(const struct pt_regs *re
 	bool frameless = flags & SBUF_PROBED ? flags & SBUF_ENTRY :
 					     sbuf_symbol_is_frameless(instruction_pointer(r));
 
-	return frameless ? sbuf_record_original(SBUF_STRIP(sbuf_arch_return_address(r)),
-						*sbuf_arch_saved_bp(r)) : 0;
+	return frameless ? sbuf_original_return(SBUF_STRIP(sbuf_arch_return_address(r)),
+						sbuf_arch_call_key(r)) : 0;
 }
 #else
 /* The word on top of the stack: the return address at a function's beginning, as for most probes */

@@ -73,6 +73,25 @@ traced() {
 	is "$status == 0 && $(grep -c 'run;return_outer;return_inner 4' folded) == 1"
 }
 
+# callers: each of return_int()'s events with a tag has the address of its caller as the tag
+callers() {
+	"$STACKBUF" log --json --function return_int | sed -n 's/.*"tag":"\(0x[0-9a-f]*\)".*"addresses":\["[^"]*","\(0x[0-9a-f]*\)".*/\1 \2/p' >pairs
+	is "$(wc -l <pairs) > 2" && ! grep -vE '^(0x[0-9a-f]+) \1$' pairs
+}
+
+# Probes at beginnings, beside probes on the returns of the same functions, and with the graph tracer started later
+entered() {
+	anew 'stackbuf_return:return_int@retaddr,stackbuf_return:return_inner,stackbuf_return:return_*%return' && call outer 1 3 && exact && callers || { cat folded pairs; return 1; }
+	grep -q ';run;return_outer;return_inner;return_int 6$' folded && grep -q ';run;return_outer;return_inner 6$' folded || { cat folded; return 1; }
+	! grep -q '^CONFIG_FUNCTION_GRAPH_TRACER=y' /t/config || {
+		anew 'stackbuf_return:return_int@retaddr,stackbuf_return:return_inner' && echo 'return_*' >$G/set_ftrace_filter && echo function_graph >$G/current_tracer && call outer 1 3
+		exact && callers && grep -q ';run;return_outer;return_inner;return_int 3$' folded
+		status=$?
+		echo nop >$G/current_tracer && echo >$G/set_ftrace_filter
+		[ $status = 0 ] || { cat folded pairs; return 1; }
+	}
+}
+
 # In a storm on all CPUs each return is recorded, or counted
 counted() {
 	anew 'stackbuf_return:return_*%return@error' || return 1
@@ -137,21 +156,32 @@ bad() {
 		refuses vfs_read@retval "@arg1 to @arg$arguments, @retaddr or @sp is accepted, not @retval" &&
 		refused pair 'arguments are not known where a function returns' 'vfs_read@arg1:vfs_read%return@retval@arg1'
 }
+# during probe|pair WORK ARGUMENT...: the command with these arguments, from when it has set its probes, or pairs, until
+# WORK is done.  Prints to out and err
+during() {
+	until_set=$P/$1 work=$2
+	shift 2
+	"$STACKBUF" "$@" >out 2>err &
+	until [ -n "$(cat "$until_set")" ] || ! kill -0 $! 2>/dev/null; do usleep 50000; done
+	$work
+	kill -INT $!
+	wait $! || { cat out err; return 1; }
+}
+
 # How long calls take, and which are inside, also of a function that calls itself
 long_calls() {
-	anew '' || return 1
-	(until [ -n "$(cat $P/pair)" ]; do usleep 50000; done; usleep 500000; call asleep 40 5; cat $M/ns >ns; call again 4 2) &
-	"$STACKBUF" latency -D 8 --json 'stackbuf_return:return_asleep stackbuf_return:return_again' >took 2>err || { cat err; return 1; }
-	wait
+	sleeps() { call asleep 40 5; cat "$M/ns" >ns; call again 4 2; }
+	anew '' && during pair sleeps latency --json 'stackbuf_return:return_asleep stackbuf_return:return_again' || return 1
+	mv out took
 	cat took
 	is "$(grep -c '"return_again' took) == 4 && $(grep -c '"closed":2,' took) == 4 && $(grep -c '"closed":5,' took) == 1" &&
 		! grep -v '"exact":true' took && sum=$(sed -n 's/.*"closed":5,"sum":"*\([0-9]*\).*/\1/p' took) && is "$sum >= 200000000 && $sum <= $(cat ns)"
 }
 who_is_inside() {
 	echo 'stackbuf_return:return_asleep@sp:stackbuf_return:return_asleep%return@sp' >$P/pair && call asleep 1 3 || return 1
-	call asleep 3000 1 &
-	call asleep 3000 1 &
-	usleep 1000000
+	call asleep 15000 1 &
+	call asleep 15000 1 &
+	until "$STACKBUF" leaks stackbuf_return:return_asleep | grep -q ': 2 open'; do usleep 100000; done
 	"$STACKBUF" leaks stackbuf_return:return_asleep >inside && "$STACKBUF" save snapshot && "$STACKBUF" -f snapshot leaks stackbuf_return:return_asleep --json >kept || return 1
 	wait
 	"$STACKBUF" leaks stackbuf_return:return_asleep >after && echo >$P/pair
@@ -162,8 +192,9 @@ who_is_inside() {
 # 7 calls of 1 ms and 3 of 40 ms, and others: only those are recorded, and stop the recording
 slow_calls() {
 	set_list '' || return 1
-	(probed; call asleep 1 7; call asleep 40 3; cat $M/ns >ns; call outer 3 100) &
-	"$STACKBUF" latency -L 30ms -D 8 --json 'stackbuf_return:return_*' >took 2>err && wait || { cat err; return 1; }
+	some_slow() { call asleep 1 7; call asleep 40 3; cat "$M/ns" >ns; call outer 3 100; }
+	during probe some_slow latency -L 30ms --json 'stackbuf_return:return_*' || return 1
+	mv out took
 	cat took err ns
 	is "$(wc -l <took) == 1" && grep -q '"exact":true,"closed":3,' took && grep -q '"frames":\["return_asleep+' took &&
 		sum=$(sed -n 's/.*"sum":"*\([0-9]*\).*/\1/p' took) && is "$sum >= 120000000 && $sum <= $(cat ns)" || return 1
@@ -176,18 +207,14 @@ slow_calls() {
 	is "$(sed -n 1p nested) <= $(sed -n 2p nested) && $(sed -n 2p nested) <= $(sed -n 3p nested) && $(sed -n 1p nested) > 0"
 }
 
-# Until a command in the background has set its probes
-probed() {
-	until [ -n "$(cat $P/probe)" ]; do usleep 50000; done
-	usleep 500000
-}
 commands() {
+	three_paths() { call outer -22 3; }
 	set_list '' || return 1
-	(probed; call int -22 3) &
-	"$STACKBUF" snoop -n 3 -D 20 'stackbuf_return:return_int%return@error' >out 2>err && wait && is "$(grep -c '^	return_int' out) == 3" || { cat out err; return 1; }
-	set_list ''
-	(probed; call outer -22 3) &
-	"$STACKBUF" count -D 5 'stackbuf_return:return_*%return@error' --folded >out 2>err && wait && grep ';return_outer_\[stackbuf_return];return_inner_\[stackbuf_return];return_int_\[stackbuf_return] 3$' out || { cat out err; return 1; }
+	"$STACKBUF" snoop -n 3 'stackbuf_return:return_int%return@error' >out 2>err &
+	until [ -n "$(cat $P/probe)" ] || ! kill -0 $!; do usleep 50000; done
+	call int -22 3
+	wait $! && is "$(grep -c '^	return_int' out) == 3" || { cat out err; return 1; }
+	set_list '' && during probe three_paths count 'stackbuf_return:return_*%return@error' --folded && grep ';return_outer_\[stackbuf_return];return_inner_\[stackbuf_return];return_int_\[stackbuf_return] 3$' out || { cat out err; return 1; }
 }
 
 # paths FILE: of each, in order, how often, the error, which frames have returned it, and where it is from
@@ -211,9 +238,7 @@ E
 sort /tmp/paths >/tmp/paths.sorted
 
 which_error() {
-	set_list '' || return 1
-	(probed; fail) &
-	"$STACKBUF" errors -D 8 --json 'stackbuf_return:return_*' >out 2>err && wait && paths out | diff /tmp/paths.sorted - &&
+	set_list '' && during probe fail errors --json 'stackbuf_return:return_*' && paths out | diff /tmp/paths.sorted - &&
 		grep 'left out, as they seldom are errors: 4 of -EAGAIN, 2 of -ERESTARTSYS (-e all' err && [ -z "$(cat $P/probe)" ] || { cat out err; return 1; }
 }
 # Also of functions that two probes have; with the call of one of them between
@@ -245,9 +270,8 @@ cannot_fail() {
 	set_list '' || return 1
 	left=3 said='-EINVAL 0 return_u32 2'
 	! grep -qs return_u32 /sys/kernel/btf/stackbuf_return || { left=5 said=; }
-	(probed; call ms -24 3; call u32 -22 2) &
-	"$STACKBUF" errors -D 8 --json jiffies_to_msecs stackbuf_return:return_u32 >out 2>err || [ -z "$said" ] || { cat out err; return 1; }
-	wait
+	numbers() { call ms -24 3; call u32 -22 2; }
+	during probe numbers errors --json jiffies_to_msecs stackbuf_return:return_u32 || [ -z "$said" ] || return 1
 	[ "$(paths out)" = "$said" ] && grep "$left returns are left out, of functions that return no error" err || { cat out err; return 1; }
 	echo jiffies_to_msecs%return@error >$P/probe && call ms -24 1 && "$STACKBUF" errors 2>err && grep -q '[1-4] returns* .* left out, of ' err && "$STACKBUF" save snapshot && "$STACKBUF" -f snapshot errors >out && grep 'EMFILE from jiffies_to_msecs' out
 }
@@ -259,10 +283,17 @@ no_errors() {
 }
 
 insmod /t/big/stackbuf.ko && insmod /t/big/stackbuf_return.ko
+if [ -e /t/clock ]; then
+	result "errors: by a clock that stands still" errors_at_once
+	rmmod stackbuf_return stackbuf
+	echo "done"
+	exit 0
+fi
 result "the stack is that of the call, and recalled from it; @retval" same_stack
 result "@error: an int, a long or a pointer, from -4095 to -1" all_errors
 result "@null: and NULL" nothing_but_null
 result "functions that call each other and themselves, by a pattern" nested
+result "probes at the beginnings: the callers are the true ones" entered
 with FUNCTION_GRAPH_TRACER "whoever else has replaced return addresses: exact" traced
 result "a storm on all CPUs: each error is recorded, or counted as missed" counted
 when "$(command -v bpftrace)" "bpftrace is not there" "as many as bpftrace's kretprobe counts" like_bpftrace

@@ -107,7 +107,7 @@ for compiler in "${compilers[@]}"; do
 done
 
 # The last build was for 6.12, which has these; stable kernels may get more
-printf '%s\n' HEX_H SAVE_TASK MODULE_MEMORY FILTER_IPS HK_TYPE RESERVE_MEM LARGE_TWICE CACHE_FREE_CACHE TIMER_DELETE_SYNC DEPOT_INIT \
+printf '%s\n' HEX_H SAVE_TASK MODULE_MEMORY FILTER_IPS HK_TYPE RESERVE_MEM LARGE_TWICE CACHE_FREE_CACHE TIMER_DELETE_SYNC DEPOT_INIT OBJPOOL \
 	FPROBE_RET_IP | while read -r feature; do
 	grep -x "#define SBUF_HAS_$feature 1" "$work/stackbuf_features.h" >/dev/null || echo "6.12 has $feature"
 done >"$work/log"
