@@ -112,7 +112,7 @@ many() {
 		list=$list,m:f$i
 		[ $((i % 300)) != 0 ] || { set_list "+$list" && list=; } || return 1
 	done
-	refuses "+$list" "no room: 1008 probes" && set_list stackbuf_test:context_save
+	refuses "+$list" "no room: at most 1008 probes" && set_list stackbuf_test:context_save
 }
 result "refused: more than 1008 probes" many
 
