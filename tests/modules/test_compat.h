@@ -16,6 +16,13 @@
 
 #include "stackbuf_features.h"
 
+/* A task that is not current runs on another CPU, or has not quite left it */
+#ifdef CONFIG_SMP
+#define TEST_IS_ON_CPU(task)	READ_ONCE((task)->on_cpu)
+#else
+#define TEST_IS_ON_CPU(task)	false
+#endif
+
 #if !SBUF_HAS_TIMER_DELETE_SYNC
 #define timer_delete_sync del_timer_sync
 #endif

@@ -128,7 +128,7 @@ static void trace_task(void)
 		kthread_bind(busy, smp_processor_id() ? 0 : 1);
 		wake_up_process(busy);
 	}
-	check(came(READ_ONCE(asleep->__state) == TASK_INTERRUPTIBLE && !READ_ONCE(asleep->on_cpu) &&
+	check(came(READ_ONCE(asleep->__state) == TASK_INTERRUPTIBLE && !TEST_IS_ON_CPU(asleep) &&
 		   (!busy || READ_ONCE(spins))), "trace_save_task: one task sleeps, the other runs");
 
 	err = stackbuf_trace_save_task(t, asleep);
