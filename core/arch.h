@@ -150,12 +150,20 @@ static __always_inline unsigned long sbuf_arch_call_key(const struct pt_regs *re
 #endif
 }
 
-/* Set the return address at a function's beginning, if it is in a register.  Return the old one */
+/*
+ * Set the return address at a function's beginning, where no frame record has it.  Return the old
+ * one.  x86-64's ORC unwinder finds it by its slot
+ */
 static __always_inline unsigned long sbuf_arch_exchange_return(struct pt_regs *regs,
 							       unsigned long ret)
 {
 #ifdef CONFIG_ARM64
 	swap(regs->regs[30], ret);
+#elif SBUF_HAVE_RECORDS
+	unsigned long *slot = (unsigned long *)regs->sp;
+
+	if (unlikely(*slot != ret))
+		swap(*slot, ret);
 #endif
 	return ret;
 }

@@ -296,7 +296,9 @@ result "functions that call each other and themselves, by a pattern" nested
 result "probes at the beginnings: the callers are the true ones" entered
 with FUNCTION_GRAPH_TRACER "whoever else has replaced return addresses: exact" traced
 result "a storm on all CPUs: each error is recorded, or counted as missed" counted
-when "$(command -v bpftrace)" "bpftrace is not there" "as many as bpftrace's kretprobe counts" like_bpftrace
+: "${bpf:=$(command -v bpftrace)}"
+grep -q '^CONFIG_DEBUG_INFO_BTF=y' /t/config || bpf=
+when "$bpf" "bpftrace or the kernel's BTF is not there" "as many as bpftrace's kretprobe counts" like_bpftrace
 result "removed while calls are inside, and unloaded" inside
 result "a module goes and comes back" goes
 result "a trigger" triggers

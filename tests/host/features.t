@@ -48,7 +48,7 @@ old() { kernel && is 0; }
 
 # As vendors do it: later features, and nothing else
 new() {
-	kernel && touch linux/hex.h && echo 'enum hk_type { HK_TYPE_TIMER, HK_TYPE_DOMAIN };' >linux/sched/isolation.h &&
+	kernel && touch linux/hex.h linux/objpool.h && echo 'enum hk_type { HK_TYPE_TIMER, HK_TYPE_DOMAIN };' >linux/sched/isolation.h &&
 		exports stack_trace_save_tsk ftrace_set_filter_ips system_dfl_wq reserve_mem_find_by_name timer_delete_sync \
 			hrtimer_setup stack_depot_init __kmalloc_large_node_noprof &&
 		echo 'enum mod_mem_type { MOD_TEXT, MOD_INIT_TEXT };' >>linux/module.h &&

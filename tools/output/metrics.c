@@ -250,7 +250,8 @@ static void put_probes(struct metrics *m, const struct record *r)
 				series[i].probe, series[i].missed);
 	}
 	counter(m, "stackbuf_removed_probes_hits_missed_total",
-		"Hits that the kernel did not pass on, of probes removed since.", r->info.missed_before);
+		"Hits that the kernel did not pass on, of probes removed since.",
+		r->info.missed_before);
 	for (i = 0; i < nr; i++)
 		free(series[i].probe);
 	free(series);

@@ -8,9 +8,9 @@
  *
  * An address in a frame is either a return address, so that the call before it counts, or exact:
  *
- * - It is exact if the text says so: after the name of a program counter ("RIP:", "pc :" and others
- *   in marker.c), after "WARNING:" and where KFENCE reports an access, with the kernel's mark "(P)",
- *   and if a trace or a guess ("?") repeats that place.
+ * - It is exact if the text says so: after the name of a program counter ("RIP:", "pc :" and
+ *   others in marker.c), after "WARNING:" and where KFENCE reports an access, with the kernel's
+ *   mark "(P)", and if a trace or a guess ("?") repeats that place.
  * - It is exact after an entry for exceptions or interrupts in the same trace: the interrupted
  *   place.
  * - All others are return addresses.  If an address could be either, as in the first frame of a
