@@ -69,8 +69,8 @@ $(awk '{ before = types[$3]; types[$3] = before $2 }
 	}' /proc/kallsyms)
 NAMES
 result "refused: a function that does not exist" refuses no_such_function "no_such_function: no such function"
-result "refused: one of a name that several have ($twice)" refuses "$twice" "$twice: there are [0-9]* functions"
-result "refused: one that several modules have" refuses cleanup_module "cleanup_module: there are [0-9]* functions"
+result "refused: one of a name that several have ($twice)" refuses "$twice" "$twice: [0-9]* functions have this name"
+result "refused: one that several modules have" refuses cleanup_module "cleanup_module: [0-9]* functions have this name"
 result "refused: one that its module does not have" refuses stackbuf_test:nothing "nothing: no such function"
 waiting() {
 	mark
