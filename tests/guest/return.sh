@@ -294,7 +294,10 @@ result "@error: an int, a long or a pointer, from -4095 to -1" all_errors
 result "@null: and NULL" nothing_but_null
 result "functions that call each other and themselves, by a pattern" nested
 result "probes at the beginnings: the callers are the true ones" entered
-with FUNCTION_GRAPH_TRACER "whoever else has replaced return addresses: exact" traced
+graph=
+grep -q '^CONFIG_FUNCTION_GRAPH_TRACER=y' /t/config || graph="CONFIG_FUNCTION_GRAPH_TRACER is not set"
+! grep -q '^CONFIG_UNWINDER_FRAME_POINTER=y' /t/config || graph="with frame pointers a caller that the graph tracer has replaced is not found"
+unless "$graph" "whoever else has replaced return addresses: exact" traced
 result "a storm on all CPUs: each error is recorded, or counted as missed" counted
 : "${bpf:=$(command -v bpftrace)}"
 grep -q '^CONFIG_DEBUG_INFO_BTF=y' /t/config || bpf=
