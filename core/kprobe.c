@@ -126,7 +126,13 @@ static int set_kprobe(struct sbuf_probe_request *request, u8 list)
 	return 0;
 }
 
-/* Kprobes' notifier has marked all kprobes in code that is being freed as gone */
+/* Kprobes' notifier has marked those in init code that is being freed as gone */
+static bool is_leaving(struct kprobe *kprobe, const struct module *module, unsigned long state)
+{
+	return state == MODULE_STATE_GOING ?
+	       within_module((unsigned long)kprobe->addr, module) : kprobe_gone(kprobe);
+}
+
 static void remove_kprobes(const struct module *module, unsigned long state)
 {
 	/* Under sbuf_probe_mutex */
@@ -139,14 +145,14 @@ static void remove_kprobes(const struct module *module, unsigned long state)
 		struct kprobe *kprobe = &sbuf_place_of(probe)->kprobe.kprobe;
 
 		if (sbuf_probe_is_set(probe, STACKBUF_PROBE_BY_KPROBE) &&
-		    (module ? kprobe_gone(kprobe) : !probe->lists))
+		    (module ? is_leaving(kprobe, module, state) : !probe->lists))
 			set[n++] = kprobe;
 	}
 	/* In one call, as each call waits for a grace period */
 	unregister_kprobes(set, n);
 	/*
-	 * Clear only these.  Probes in another module that is unloaded concurrently may be gone as
-	 * well, and stay in the kernel's list until sbuf_probe_module() is called for that module.
+	 * Clear only these.  Probes in another module's init code may be gone as well, and stay
+	 * in the kernel's list until sbuf_probe_module() is called for that module.
 	 */
 	while (n-- > 0)
 		sbuf_probe_clear(container_of(set[n], struct sbuf_kprobe, kprobe)->probe);

@@ -158,7 +158,15 @@ static int notify_module(struct notifier_block *block, unsigned long event, void
 	sbuf_recall_mark_module(module, event);
 	/* A walk in progress has the old epoch; code that is freed is on no stack */
 	sbuf_recall_invalidate();
-	sbuf_probe_module(module, event);
+	if (event != MODULE_STATE_GOING)
+		sbuf_probe_module(module, event);
+	return NOTIFY_OK;
+}
+
+static int notify_going(struct notifier_block *block, unsigned long event, void *data)
+{
+	if (event == MODULE_STATE_GOING)
+		sbuf_probe_module(data, event);
 	return NOTIFY_OK;
 }
 
@@ -168,16 +176,31 @@ static struct notifier_block module_notifier = {
 	.priority = -1,
 };
 
+/*
+ * Before kprobes' notifier, which frees what executes the probed instructions and leaves the
+ * breakpoints there: a task may still be in the module, called through sysfs, and would skip them.
+ */
+static struct notifier_block going_notifier = {
+	.notifier_call = notify_going,
+	.priority = 1,
+};
+
 int __init sbuf_modules_init(void)
 {
 	int err = register_module_notifier(&module_notifier);
 
-	if (!err)
+	if (err)
+		return err;
+	err = register_module_notifier(&going_notifier);
+	if (err)
+		unregister_module_notifier(&module_notifier);
+	else
 		sbuf_recall_mark_modules();
 	return err;
 }
 
 void sbuf_modules_exit(void)
 {
+	unregister_module_notifier(&going_notifier);
 	unregister_module_notifier(&module_notifier);
 }

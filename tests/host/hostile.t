@@ -79,7 +79,7 @@ left_out() {
 pieces() {
 	mkdir -p "$work/tmp"
 	"$image" hostile pieces "$work/f" && TMPDIR=$work/tmp within 1 100 -f "$work/f" info &&
-		says 'is damaged: flattened, and its pieces lie too far apart'
+		says 'is damaged: flattened, with pieces too far apart'
 }
 
 # The limit of the file size is too low for the temporary file
