@@ -652,7 +652,7 @@ everything() {
 		check /proc/kallsyms
 }
 # wide.sh has them in "make test"
-[ ! -e /t/thorough ] || result "all functions at once" everything
+[ ! -e /t/thorough ] || with DYNAMIC_FTRACE "all functions at once" everything
 
 facts
 result "every recall was verified, and none was wrong" is "$(fact verified) > $(few 100 1000) && $(fact differed) == 0"
@@ -675,7 +675,7 @@ loops() {
 	is "$(fact events_recorded) - $before > $(few 10 200) && $(fact differed) == 0"
 }
 other='stackbuf_test:*,vfs_*@arg2'
-has_ftrace || other=stackbuf_test:path,vfs_read@arg2
+has_ftrace || other=stackbuf_test:storm_save,vfs_read@arg2
 while [ ! -e stop ]; do run storm "$(few 50 200)" 50 500 0 >/dev/null; sleep 0.2; done &
 result "lists replaced in a loop while events come" loops
 changes() {
