@@ -221,9 +221,10 @@ commands() {
 paths() { sed -n 's/^{.*"error":"\([^"]*\)","returned":\[\([0-9,]*\)\].*"frames":\["\([^+]*\)+.*/\1 \2 \3 &/p' "$1" | sed 's/ {.*"count":\([0-9]*\),.*/ \1/; s/ {.*//' | sort; }
 # What was called, and the paths: known from the source of stackbuf_return
 fail() { call outer -22 3 && call tries -12 2 && call changed -22 1 && call others -22 1 && call tail -7 5 && call int -11 4 && call int -512 2 && call int -4000 1 && call outer 0 5; }
-# With frame pointers compilers make no jumps of calls at a function's end: return_tail() and return_end() have frames
+# With frame pointers compilers make no jumps of calls at a function's end, nor with KCSAN, whose call comes last:
+# return_tail() and return_end() have frames
 tail=0,1
-! grep -q '^CONFIG_FRAME_POINTER=y' /t/config || tail=0,1,2,3
+if grep -q '^CONFIG_FRAME_POINTER=y' /t/config || kcsan; then tail=0,1,2,3; fi
 cat >/tmp/paths <<-E
 	-4000 0 return_int 1
 	-E2BIG $tail return_int 5
