@@ -100,7 +100,7 @@ static __always_inline unsigned long arch_local_irq_save(void);
 #endif
 
 /* The calls with a replaced return address, innermost first; fprobes use rethooks, too */
-#if defined(CONFIG_KRETPROBE_ON_RETHOOK) || defined(SBUF_RETURNS_fprobe)
+#ifdef CONFIG_RETHOOK
 #define SBUF_RETURN_NODES(task)		((task)->rethooks.first)
 #else
 #define SBUF_RETURN_NODES(task)		((task)->kretprobe_instances.first)

@@ -31,23 +31,16 @@ void sbuf_record_place_frames(struct sbuf_walk *walk, const unsigned long *pc, u
 }
 
 #if !SBUF_HAVE_UNWIND
-/* Return true if trampolines are unknown and a tracer has replaced return addresses of this task */
+/* Return true if a tracer whose trampoline is unknown has replaced return addresses of this task */
 static bool returns_replaced(void)
 {
-#if SBUF_HAVE_TRAMPOLINE
-	if (sbuf_trampoline)
-		return false;
-#endif
 #ifdef CONFIG_FUNCTION_GRAPH_TRACER
-	if (current->ret_stack && current->curr_ret_stack > SBUF_RET_STACK_EMPTY)
+	if (!(SBUF_HAVE_TRAMPOLINE && sbuf_graph_trampoline) &&
+	    current->ret_stack && current->curr_ret_stack > SBUF_RET_STACK_EMPTY)
 		return true;
 #endif
-#ifdef CONFIG_RETHOOK
-	if (current->rethooks.first)
-		return true;
-#endif
-#ifdef CONFIG_KRETPROBES
-	return current->kretprobe_instances.first;
+#if defined(CONFIG_RETHOOK) || defined(CONFIG_KRETPROBES)
+	return !(SBUF_HAVE_TRAMPOLINE && sbuf_trampoline) && SBUF_RETURN_NODES(current);
 #else
 	return false;
 #endif

@@ -4,21 +4,24 @@
  *
  * Walking takes no lock, allocates nothing and does not sleep.
  */
+#ifdef CONFIG_RETHOOK
+#include <linux/rethook.h>
+#endif
+
 #include "frame_record.h"
 
 #if SBUF_HAVE_TRAMPOLINE
 unsigned long sbuf_trampoline __ro_after_init, sbuf_graph_trampoline __ro_after_init;
 
+/* Of a node in SBUF_RETURN_NODES(): what identifies the call, and the return address */
 #ifdef CONFIG_RETHOOK
-#define CALLS(task)		((task)->rethooks.first)
-#define CALL_KEY(node)		(llist_entry(node, struct rethook_node, llist)->frame)
-#define CALL_RETURN(node)	(llist_entry(node, struct rethook_node, llist)->ret_addr)
+#define CALL(node)		llist_entry(node, struct rethook_node, llist)
+#define CALL_KEY(node)		(CALL(node)->frame)
 #else
-#define CALLS(task)		((task)->kretprobe_instances.first)
-#define CALL_KEY(node)		((unsigned long)get_kretprobe_call(node)->fp)
-#define CALL_RETURN(node)	((unsigned long)get_kretprobe_call(node)->ret_addr)
-#define get_kretprobe_call(node) llist_entry(node, struct kretprobe_instance, llist)
+#define CALL(node)		llist_entry(node, struct kretprobe_instance, llist)
+#define CALL_KEY(node)		((unsigned long)CALL(node)->fp)
 #endif
+#define CALL_RETURN(node)	((unsigned long)CALL(node)->ret_addr)
 
 /*
  * As kretprobe_find_ret_addr(), which is not exported.  A function that ends in a jump to another
@@ -29,7 +32,7 @@ unsigned long sbuf_replaced_return(unsigned long key)
 {
 	const struct llist_node *node;
 
-	for (node = CALLS(current); node; node = node->next)
+	for (node = SBUF_RETURN_NODES(current); node; node = node->next)
 		if (CALL_KEY(node) == key && CALL_RETURN(node) != sbuf_trampoline)
 			return SBUF_STRIP(CALL_RETURN(node));
 	return sbuf_trampoline;
