@@ -640,6 +640,35 @@ static bool tells_the_time(void)
 	return true;
 }
 
+static u64 still_clock(bool cycles)
+{
+	return 5000000;
+}
+
+/* Until the next tick, as with an unstable TSC: times differ only where they must */
+static bool tells_returns_apart(void)
+{
+	static struct sbuf_cpu cpu;
+	u64 first;
+
+	shim_clock = still_clock;
+	first = sbuf_ring_now(&cpu, SBUF_ANY_TIME);
+	cpu.time = first;
+	EXPECT(sbuf_ring_now(&cpu, SBUF_ANY_TIME) == first);
+	EXPECT(sbuf_ring_now(&cpu, SBUF_AT_ONCE) == first);
+	cpu.time = sbuf_ring_now(&cpu, SBUF_LATER);
+	EXPECT(cpu.time == first + 1);
+	/* The clock is behind the last event now */
+	EXPECT(sbuf_ring_now(&cpu, SBUF_ANY_TIME) == first + 1);
+	EXPECT(sbuf_ring_now(&cpu, SBUF_AT_ONCE) == first + 1);
+	EXPECT(sbuf_ring_now(&cpu, SBUF_LATER) == first + 2);
+	/* But it may have been set back */
+	cpu.time = first + NSEC_PER_SEC;
+	EXPECT(sbuf_ring_now(&cpu, SBUF_LATER) == first);
+	shim_clock = NULL;
+	return true;
+}
+
 static struct sbuf_cpu timed;
 static unsigned int nmi_reads, nmi_wrong;
 
@@ -905,6 +934,7 @@ int main(int argc, char **argv)
 	result(splits_lists, "lists of probes, triggers and pairs are split");
 	result(splits_many, "one probe too many is refused");
 	result(parses_probes, "probes are parsed, and nonsense is refused");
+	result(tells_returns_apart, "a clock that stands still: what returned later has a later time");
 	result(tells_the_time, "cycles stand for the clock where they are steady");
 	if (argc > 1) {
 		puts("done");
