@@ -81,12 +81,16 @@ static inline const struct pt_regs *sbuf_arch_interrupted_regs(unsigned long rec
 
 /*
  * The kernel notes which return addresses kretprobes have replaced, by the address of the slot or,
- * on arm64 from 5.16 on, by the caller's frame pointer; 5.15 notes the stack pointer there.
+ * on arm64, by the caller's frame pointer.  5.15 notes the stack pointer at the function's beginning
+ * there: an address above the function's own frame record, up to the caller's.
  */
 #ifdef CONFIG_ARM64
-#define SBUF_HAVE_TRAMPOLINE	(IS_ENABLED(CONFIG_KRETPROBES) && !IS_ENABLED(CONFIG_RETHOOK) && \
-				 (IS_ENABLED(CONFIG_ARCH_CORRECT_STACKTRACE_ON_KRETPROBE) || \
-				  SBUF_HAS_OBJPOOL))
+#define SBUF_HAVE_TRAMPOLINE	(IS_ENABLED(CONFIG_KRETPROBES) && !IS_ENABLED(CONFIG_RETHOOK))
+#if defined(CONFIG_ARCH_CORRECT_STACKTRACE_ON_KRETPROBE) || SBUF_HAS_OBJPOOL
+#define SBUF_CALLS_BY_SP	false
+#else
+#define SBUF_CALLS_BY_SP	true
+#endif
 #else
 #define SBUF_HAVE_TRAMPOLINE	(IS_ENABLED(CONFIG_KRETPROBES) || IS_ENABLED(CONFIG_RETHOOK))
 #endif
@@ -108,19 +112,24 @@ static __always_inline unsigned long sbuf_arch_return_address(struct pt_regs *re
 #endif
 }
 
+/* Return where the kernel puts a kprobe on the function at @start: on x86 after the landing pad */
+static inline unsigned long sbuf_arch_after_pad(unsigned long start)
+{
+#ifdef CONFIG_X86_64
+	u32 code = READ_ONCE(*(const u32 *)start);
+
+	return code == 0xfa1e0ff3 || code == 0x001f0f66 || code == 0xd6401f0f ? start + 4 : start;
+#else
+	return start;
+#endif
+}
+
 /*
  * Return the address of ftrace's call in the function that begins at @start, or 0 if it has none.
  * On x86 the call follows the landing pad, endbr64 or gen_endbr_poison(); on arm64 it follows the
  * instruction that saves the return address.  Nops may replace them.
  */
 #ifdef CONFIG_X86_64
-static inline unsigned long sbuf_arch_after_pad(unsigned long start)
-{
-	u32 code = READ_ONCE(*(const u32 *)start);
-
-	return code == 0xfa1e0ff3 || code == 0x001f0f66 || code == 0xd6401f0f ? start + 4 : start;
-}
-
 static inline unsigned long sbuf_arch_call_site(unsigned long start)
 {
 	unsigned long site = sbuf_arch_after_pad(start);
@@ -146,7 +155,7 @@ static __always_inline unsigned long sbuf_arch_call_key(const struct pt_regs *re
 #ifdef CONFIG_X86_64
 	return regs->sp;
 #else
-	return regs->regs[29];
+	return SBUF_CALLS_BY_SP ? regs->sp : regs->regs[29];
 #endif
 }
 

@@ -62,10 +62,26 @@ static void resolve_graph(struct sbuf_scratch *scratch, int first, int nr)
 		return;
 	all += all_nr - nr;
 	for (i = first; i < nr; i++)
-		if (sbuf_is_graph_trampoline(pc[i]) ? !all[i] || pc[i] == all[i] : pc[i] != all[i])
+		if (sbuf_is_graph_trampoline(pc[i]) ? !all[i] || pc[i] == all[i] :
+		    pc[i] != all[i] && !sbuf_is_trampoline(all[i]))
 			return;
 	for (i = first; i < nr; i++)
-		pc[i] = all[i];
+		if (sbuf_is_graph_trampoline(pc[i]))
+			pc[i] = all[i];
+}
+
+/*
+ * sbuf_original_return() of @pc in the record at @at, which names the caller's record @fp.  @at is
+ * on a stack that ends at @end, @fp may be on another one
+ */
+static unsigned long original_return(unsigned long pc, unsigned long at, unsigned long fp,
+				     unsigned long end)
+{
+	if (!sbuf_is_trampoline(pc))
+		return pc;
+	if (!SBUF_CALLS_BY_SP)
+		return sbuf_replaced_return(fp, fp);
+	return sbuf_replaced_return(at + 16, fp - at < end - at ? fp : end);
 }
 
 int sbuf_record_walk(struct sbuf_scratch *scratch, const struct pt_regs *regs, unsigned long caller)
@@ -110,7 +126,7 @@ int sbuf_record_walk(struct sbuf_scratch *scratch, const struct pt_regs *regs, u
 		/* The record does not match what is found */
 		if (graph || sbuf_is_trampoline(pc))
 			scratch->walk.cacheable = false;
-		scratch->pc[nr++] = sbuf_original_return(pc, fp);
+		scratch->pc[nr++] = original_return(pc, at, fp, stack + THREAD_SIZE);
 	}
 	if (graph)
 		resolve_graph(scratch, caller ? 2 : 1, nr);

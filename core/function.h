@@ -9,6 +9,9 @@
 
 struct ftrace_ops;
 
+/* Return the number of @probe's functions in @list; store their sites in @site unless it is NULL */
+unsigned int sbuf_functions_of(u8 list, const struct stackbuf_probe *probe, unsigned long *site);
+
 #if SBUF_HAVE_FUNCTIONS
 /*
  * Call all of these in process context, under sbuf_probe_mutex.  @list is a bit of
@@ -39,9 +42,6 @@ int sbuf_functions_attach(u8 list);
 /* Detach and empty @list.  Waits for an RCU-tasks grace period: no handler runs afterwards */
 void sbuf_functions_detach(u8 list);
 
-/* Return the number of @probe's functions in @list; store their sites in @site unless it is NULL */
-unsigned int sbuf_functions_of(u8 list, const struct stackbuf_probe *probe, unsigned long *site);
-
 /* Remove @probe's functions from @list, which is not attached */
 void sbuf_functions_drop(u8 list, const struct stackbuf_probe *probe);
 
@@ -56,7 +56,7 @@ void sbuf_ops_forget(struct ftrace_ops *ops);
 static inline bool sbuf_function_is_site(unsigned long addr) { return false; }
 static inline bool sbuf_function_is_ours(const char *name) { return false; }
 static inline int sbuf_function_add(u8 list, unsigned long site,
-				    struct stackbuf_probe *probe) { return -EOPNOTSUPP; }
+				    struct stackbuf_probe *probe) { return 0; }
 static inline unsigned int sbuf_functions(u8 list) { return 0; }
 static inline int sbuf_functions_copy(u8 list) { return 0; }
 static inline void sbuf_functions_drop(u8 list, const struct stackbuf_probe *probe) { }

@@ -176,8 +176,8 @@ static unsigned long __init address_of(const char *name)
 
 void __init sbuf_kprobe_init(void)
 {
-	sbuf_trampoline = address_of(IS_ENABLED(CONFIG_RETHOOK) ? "arch_rethook_trampoline" :
-								  "__kretprobe_trampoline");
+	sbuf_trampoline = IS_ENABLED(CONFIG_RETHOOK) ? address_of("arch_rethook_trampoline") :
+			  address_of("__kretprobe_trampoline") ?: address_of("kretprobe_trampoline");
 	if (IS_ENABLED(CONFIG_FUNCTION_GRAPH_TRACER))
 		sbuf_graph_trampoline = address_of("return_to_handler");
 }

@@ -223,16 +223,15 @@ static int set_probe(struct sbuf_probe_request *request, u8 list)
 				    request->module);
 		return 0;
 	}
+	if (request->pattern && !SBUF_HAVE_FUNCTIONS) {
+		sbuf_refuse(request, "this kernel has no ftrace for patterns: name functions");
+		return -EOPNOTSUPP;
+	}
 	way = ways[way_for(request)];
 	if (way)
 		return way->set(request, list);
 	if (request->returns) {
-		sbuf_refuse(request,
-			    "this kernel has neither kretprobes nor fprobes for functions that ftrace knows");
-		return -EOPNOTSUPP;
-	}
-	if (!request->event) {
-		sbuf_refuse(request, "this kernel has no ftrace for patterns: name functions");
+		sbuf_refuse(request, "this kernel has neither kretprobes nor fprobes");
 		return -EOPNOTSUPP;
 	}
 	if (!IS_ENABLED(CONFIG_EVENT_TRACING))

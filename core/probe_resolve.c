@@ -57,8 +57,8 @@ static bool is_no_function(const char *name)
 }
 
 /*
- * Return where ftrace may attach, or 0.  A symbol at the end of the text may have no memory after
- * it
+ * Return where ftrace may attach, or 0; without ftrace, where a kprobe goes.  A symbol at the end of
+ * the text may have no memory after it
  */
 static unsigned long call_site(unsigned long start)
 {
@@ -66,7 +66,7 @@ static unsigned long call_site(unsigned long start)
 
 	if (copy_from_kernel_nofault(code, (void *)start, sizeof(code)))
 		return 0;
-	return sbuf_arch_call_site(start);
+	return SBUF_HAVE_FUNCTIONS ? sbuf_arch_call_site(start) : sbuf_arch_after_pad(start);
 }
 
 /*

@@ -26,7 +26,7 @@ struct sbuf_probe_request {
 	unsigned long addr;		/* of the function, or the bare address; 0: not found */
 	unsigned int matches;		/* functions of that name */
 	bool module_loaded;
-	unsigned long site;		/* where ftrace may attach; 0: it takes a kprobe */
+	unsigned long site;		/* from call_site(); 0: it takes a kprobe */
 	u8 tag;				/* as in struct stackbuf_probe */
 	u64 least;			/* with STACKBUF_PROBE_TOOK: ns */
 	u8 pair, role, value;		/* as in struct stackbuf_probe */

@@ -10,7 +10,8 @@
  * would find for a probe there, whatever else has replaced this address: if an outer trampoline
  * has, the unwinder identifies it by its slot.
  *
- * The functions are in the list of function.c as well, which knows which are freed with a module.
+ * With ftrace the functions are in the list of function.c as well.  Without it there are no patterns,
+ * so each probe has one function.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -117,6 +118,17 @@ static bool is_hooked(const struct stackbuf_probe *probe, unsigned long site)
 	return own;
 }
 
+/* Return the number of functions that were found for a request; store them in @site unless NULL */
+static unsigned int sites_of(const struct sbuf_probe_request *request, u8 list,
+			     unsigned long *site)
+{
+	if (SBUF_HAVE_FUNCTIONS)
+		return sbuf_functions_of(list, request->probe, site);
+	if (site)
+		*site = request->site;
+	return 1;
+}
+
 /*
  * Return the functions that were found for a request and are not yet hooked; some are if another
  * search found them while their module was being loaded.  The caller frees the result.  NULL if
@@ -124,14 +136,14 @@ static bool is_hooked(const struct stackbuf_probe *probe, unsigned long site)
  */
 static struct sbuf_hooks *found_for(struct sbuf_probe_request *request, u8 list)
 {
-	unsigned int n = sbuf_functions_of(list, request->probe, NULL), i;
+	unsigned int n = sites_of(request, list, NULL), i;
 	struct sbuf_hooks *own = kvzalloc(struct_size(own, site, n), GFP_KERNEL);
 
 	if (!own)
 		return NULL;
 	own->probe = request->probe;
 	own->least = request->least;
-	sbuf_functions_of(list, request->probe, own->site);
+	sites_of(request, list, own->site);
 	/* The pattern may have found a function by two names */
 	sort(own->site, n, sizeof(*own->site), by_site, NULL);
 	for (i = 0; i < n; i++)
@@ -166,8 +178,8 @@ static int set_return(struct sbuf_probe_request *request, u8 list)
 	if (!request->matches)
 		return sbuf_refuse(request,
 				   "no function matches; if it is inlined, probe a caller");
-	if (request->pattern ? !probe->functions :
-	    !request->site || !sbuf_function_is_site(request->site))
+	if (request->pattern ? !probe->functions : !request->site ||
+	    (SBUF_HAVE_FUNCTIONS && !sbuf_function_is_site(request->site)))
 		return sbuf_refuse(request, "none of the %u functions that match can be traced",
 				   request->matches);
 	err = request->pattern ? 0 : sbuf_function_add(list, request->site, probe);
@@ -209,6 +221,7 @@ static void remove_returns(const struct module *module, unsigned long state)
 {
 	struct stackbuf_probe *probe;
 	struct sbuf_hooks *own, *next;
+	unsigned int left;
 
 	lockdep_assert_held(&sbuf_probe_mutex);
 	/* No function is in init code */
@@ -219,13 +232,12 @@ static void remove_returns(const struct module *module, unsigned long state)
 		    !(module || !probe->lists))
 			continue;
 		own = sbuf_place_of(probe)->returns.hooks;
-		for (next = own; next && module; next = next->next)
+		for (next = own, left = 0; next; next = next->next) {
 			unhook(next, module);
-		/* leave_functions() no longer counts the module's functions */
-		if (module && probe->functions)
+			left += next->nr;
+		}
+		if (left)
 			continue;
-		for (next = own; next; next = next->next)
-			unhook(next, NULL);
 		sbuf_probe_clear(probe);	/* P3: nothing reads their counts any more */
 		for (; own; own = next) {
 			next = own->next;

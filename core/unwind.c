@@ -28,12 +28,13 @@ unsigned long sbuf_trampoline __ro_after_init, sbuf_graph_trampoline __ro_after_
  * one shares its caller: the oldest of their calls has the address that is no trampoline.  Calls
  * that never return are older still.
  */
-unsigned long sbuf_replaced_return(unsigned long key)
+unsigned long sbuf_replaced_return(unsigned long first, unsigned long last)
 {
 	const struct llist_node *node;
 
 	for (node = SBUF_RETURN_NODES(current); node; node = node->next)
-		if (CALL_KEY(node) == key && CALL_RETURN(node) != sbuf_trampoline)
+		if (CALL_KEY(node) - first <= last - first &&
+		    CALL_RETURN(node) != sbuf_trampoline)
 			return SBUF_STRIP(CALL_RETURN(node));
 	return sbuf_trampoline;
 }

@@ -27,8 +27,8 @@ static __always_inline bool sbuf_is_graph_trampoline(unsigned long pc)
 	return SBUF_HAVE_TRAMPOLINE && unlikely(pc == sbuf_graph_trampoline) && pc;
 }
 
-/* sbuf_original_return() of the trampoline */
-unsigned long sbuf_replaced_return(unsigned long key);
+/* sbuf_original_return() of the trampoline; the call's key is one of @first to @last */
+unsigned long sbuf_replaced_return(unsigned long first, unsigned long last);
 
 /*
  * Return the return address of the current task's call that @key identifies, as
@@ -36,7 +36,7 @@ unsigned long sbuf_replaced_return(unsigned long key);
  */
 static __always_inline unsigned long sbuf_original_return(unsigned long pc, unsigned long key)
 {
-	return sbuf_is_trampoline(pc) ? sbuf_replaced_return(key) : pc;
+	return sbuf_is_trampoline(pc) ? sbuf_replaced_return(key, key) : pc;
 }
 
 /* sbuf_likely_caller(): distinguishes the paths to the place that @regs describe */

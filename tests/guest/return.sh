@@ -18,8 +18,20 @@ call() { echo "$1 $2 $3" >$M/run; }
 # tags: the tags of what was recorded, in order of time, a line each
 tags() { "$STACKBUF" log --json "$@" | sed -n 's/.*"tag":"\([^"]*\)".*/\1/p'; }
 
+# named LIST: the list; where no ftrace finds what a pattern matches, each function of the module by its name
+named() {
+	rest=$1,
+	while [ -n "$rest" ]; do
+		one=${rest%%,*}
+		rest=${rest#*,}
+		case $one in
+		stackbuf_return:return_\**) has_ftrace || one=$(sed -n "s/.* t \(return_[a-z0-9_]*\)\t\[stackbuf_return\]$/stackbuf_return:\1${one#*\*}/p" /proc/kallsyms | tr '\n' ',') ;;
+		esac
+		printf '%s%s' "$one" "${rest:+,}"
+	done | sed 's/,,*/,/g; s/,$//'
+}
 # anew LIST: sets it, and forgets what was recorded
-anew() { set_list '' && rmmod stackbuf && insmod /t/big/stackbuf.ko verify=1 && set_list "$1"; }
+anew() { set_list '' && rmmod stackbuf && insmod /t/big/stackbuf.ko verify=1 && set_list "$(named "$1")"; }
 
 # exact: every stack that begins in a function of the module has its true callers, by whom the kernel replaced none
 exact() {
@@ -150,9 +162,11 @@ missed() {
 	anew 'unwind_next_frame%return,stackbuf_return:return_int' && call int 1 20 && "$STACKBUF" info | grep 'unwind_next_frame%return .*missed'
 }
 bad() {
+	none='no function matches'
+	has_ftrace || none='this kernel has no ftrace for patterns'
 	refuses vfs_read%ret 'vfs_read%ret: only %return is accepted after %' && refuses vfs_read+4%return 'a return has no offset' &&
 		refuses t:sched_switch%return 'a tracepoint does not return' && refuses vfs_read%return@arg1 '@took, @took10ms or @sp is accepted, not @arg1' && refuses vfs_read%return@took0ms 'is accepted, not @took0ms' && refuses vfs_read%return@took5 'is accepted, not @took5' &&
-		refuses no_such_function%return 'no function matches' && refuses 'no_such_*%return' 'no function matches' &&
+		refuses no_such_function%return 'no function matches' && refuses 'no_such_*%return' "$none" &&
 		refuses vfs_read@retval "@arg1 to @arg$arguments, @retaddr or @sp is accepted, not @retval" &&
 		refused pair 'arguments are not known where a function returns' 'vfs_read@arg1:vfs_read%return@retval@arg1'
 }

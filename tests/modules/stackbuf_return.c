@@ -70,7 +70,8 @@ static noinline __noclone int return_tries(long value)
 
 	for (i = 0; i < 3; i++) {
 		result = return_inner(value);
-		barrier();
+		/* One instruction calls it each time */
+		OPTIMIZER_HIDE_VAR(i);
 	}
 	atomic_inc(&called);
 	return result;
@@ -126,38 +127,42 @@ static noinline __noclone int return_again(long value)
 
 static noinline __noclone int return_asleep(long value)
 {
+	int result = -EINTR;
+
 	atomic_inc(&called);
 	msleep(value);
-	return -EINTR;
+	/* clang leaves a constant to the caller, and returns anything */
+	OPTIMIZER_HIDE_VAR(result);
+	return result;
 }
 
-static void call(const char *name, long value)
+/* The result is used: compilers drop the return value of a static function otherwise */
+static __always_inline long call(const char *name, long value)
 {
 	if (!strcmp(name, "int"))
-		return_int(value);
-	else if (!strcmp(name, "long"))
-		return_long(value);
-	else if (!strcmp(name, "pointer"))
-		return_pointer(value);
-	else if (!strcmp(name, "u32"))
-		return_u32(value);
+		return return_int(value);
+	if (!strcmp(name, "long"))
+		return return_long(value);
+	if (!strcmp(name, "pointer"))
+		return (long)return_pointer(value);
+	if (!strcmp(name, "u32"))
+		return return_u32(value);
 	/* A function of the kernel that returns an unsigned int: the low half of this value */
-	else if (!strcmp(name, "ms"))
-		atomic_add(jiffies_to_msecs((u32)value / (MSEC_PER_SEC / HZ)) & 1, &called);
-	else if (!strcmp(name, "outer"))
-		return_outer(value);
-	else if (!strcmp(name, "tries"))
-		return_tries(value);
-	else if (!strcmp(name, "tail"))
-		return_tail(value);
-	else if (!strcmp(name, "changed"))
-		return_changed(value);
-	else if (!strcmp(name, "others"))
-		return_others(value);
-	else if (!strcmp(name, "again"))
-		return_again(value);
-	else if (!strcmp(name, "asleep"))
-		return_asleep(value);
+	if (!strcmp(name, "ms"))
+		return jiffies_to_msecs((u32)value / (MSEC_PER_SEC / HZ));
+	if (!strcmp(name, "outer"))
+		return return_outer(value);
+	if (!strcmp(name, "tries"))
+		return return_tries(value);
+	if (!strcmp(name, "tail"))
+		return return_tail(value);
+	if (!strcmp(name, "changed"))
+		return return_changed(value);
+	if (!strcmp(name, "others"))
+		return return_others(value);
+	if (!strcmp(name, "again"))
+		return return_again(value);
+	return strcmp(name, "asleep") ? 0 : return_asleep(value);
 }
 
 /* The kernel calls this with a lock that another caller would wait for */
@@ -165,7 +170,7 @@ static int run(const char *text, const struct kernel_param *param)
 {
 	char name[16];
 	int times, i;
-	long value;
+	long value, returned;
 	u64 begin;
 
 	if (sscanf(text, "%15s %li %d", name, &value, &times) != 3)
@@ -173,7 +178,9 @@ static int run(const char *text, const struct kernel_param *param)
 	kernel_param_unlock(THIS_MODULE);
 	begin = local_clock();
 	for (i = 0; i < times; i++) {
-		call(name, value);
+		returned = call(name, value);
+		/* Used */
+		OPTIMIZER_HIDE_VAR(returned);
 		cond_resched();
 	}
 	ns = local_clock() - begin;
