@@ -308,7 +308,7 @@ suspended() {
 	"$STACKBUF" offcpu --json >json
 	is "$(grep leak_sleep json | field closed) == 1 && $(grep -c '"exact":true' json) > 1" && ! grep '"exact":false' json || return 1
 	# Pairs are copied once a second
-	sleep 2
+	sleep 5
 	host raw suspended && echo 0 >$P/enable && check && is "$(value backwards check) == 0" && echo 1 >$P/enable
 }
 
