@@ -518,21 +518,12 @@ static int set_function(struct sbuf_probe_request *request, u8 list)
 	int err;
 
 	WRITE_ONCE(probe->way, STACKBUF_PROBE_BY_FTRACE);
-	if (!request->pattern) {
-		err = sbuf_function_add(list, request->site, probe);
-		if (!err)
-			sbuf_probe_set(probe, request->site, 1);
-		return err;
-	}
-	/* Its functions are already in the list */
-	if (!request->matches)
-		return sbuf_refuse(request,
-				   "no function matches; if it is inlined, probe a caller");
-	if (!probe->functions)
-		return sbuf_refuse(request, "none of the %u functions that match can be traced",
-				   request->matches);
-	sbuf_probe_set(probe, 0, probe->functions);
-	return 0;
+	/* The functions of a pattern are already in the list */
+	err = request->pattern ? 0 : sbuf_function_add(list, request->site, probe);
+	if (!err)
+		sbuf_probe_set(probe, request->pattern ? 0 : request->site,
+			       request->pattern ? probe->functions : 1);
+	return err;
 }
 
 /*

@@ -228,6 +228,16 @@ static int set_probe(struct sbuf_probe_request *request, u8 list)
 		return -EOPNOTSUPP;
 	}
 	way = ways[way_for(request)];
+	if (way && !request->event && (request->pattern || request->returns)) {
+		if (!request->matches)
+			return sbuf_refuse(request,
+					   "no function matches; if it is inlined, probe a caller");
+		if (request->pattern ? !probe->functions : !request->site ||
+		    (SBUF_HAVE_FUNCTIONS && !sbuf_function_is_site(request->site)))
+			return sbuf_refuse(request,
+					   "none of the %u functions that match can be traced",
+					   request->matches);
+	}
 	if (way)
 		return way->set(request, list);
 	if (request->returns) {

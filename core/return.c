@@ -113,9 +113,20 @@ static bool is_hooked(const struct stackbuf_probe *probe, unsigned long site)
 	const struct sbuf_hooks *own = sbuf_probe_is_set(probe, STACKBUF_PROBE_BY_RETURN) ?
 				       sbuf_place_of(probe)->returns.hooks : NULL;
 
-	while (own && !sbuf_hooks_have(own, site))
-		own = own->next;
-	return own;
+	unsigned int i;
+
+	for (; own; own = own->next)
+		for (i = 0; i < own->room; i++)
+			if (own->site[i] == site)
+				return true;
+	return false;
+}
+
+/* Free @own, none of whose functions is hooked */
+static void free_hooks(struct sbuf_hooks *own)
+{
+	kvfree(own->hook);
+	kvfree(own);
 }
 
 /* Return the number of functions that were found for a request; store them in @site unless NULL */
@@ -175,19 +186,12 @@ static int set_return(struct sbuf_probe_request *request, u8 list)
 	struct sbuf_hooks *own;
 	int err;
 
-	if (!request->matches)
-		return sbuf_refuse(request,
-				   "no function matches; if it is inlined, probe a caller");
-	if (request->pattern ? !probe->functions : !request->site ||
-	    (SBUF_HAVE_FUNCTIONS && !sbuf_function_is_site(request->site)))
-		return sbuf_refuse(request, "none of the %u functions that match can be traced",
-				   request->matches);
 	err = request->pattern ? 0 : sbuf_function_add(list, request->site, probe);
 	own = err ? NULL : found_for(request, list);
 	if (!own)
 		return refuse_return(request, -ENOMEM);
 	if (!own->room) {
-		sbuf_hooks_free(own);
+		free_hooks(own);
 		return 0;
 	}
 	/* It may hit at once */
@@ -196,7 +200,7 @@ static int set_return(struct sbuf_probe_request *request, u8 list)
 		sbuf_place_take(probe, STACKBUF_PROBE_BY_RETURN);
 	err = own->room > sbuf_hooks_most ? -E2BIG : sbuf_hooks_set(own);
 	if (err) {
-		sbuf_hooks_free(own);
+		free_hooks(own);
 		return refuse_return(request, err);
 	}
 	returns = &sbuf_place_of(probe)->returns;
@@ -241,7 +245,7 @@ static void remove_returns(const struct module *module, unsigned long state)
 		sbuf_probe_clear(probe);	/* P3: nothing reads their counts any more */
 		for (; own; own = next) {
 			next = own->next;
-			sbuf_hooks_free(own);
+			free_hooks(own);
 		}
 	}
 }

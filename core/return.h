@@ -34,8 +34,8 @@ struct sbuf_return {
  * @room:	number of functions at first
  * @least:	with STACKBUF_PROBE_TOOK, duration in ns of the shortest call to record
  * @fprobe:	hooks all the functions
- * @hook:	hooks of one function each; @room elements
- * @site:	where the functions' traces begin: where ftrace attaches to them
+ * @hook:	without @fprobe: hooks of one function each; @room elements
+ * @site:	where the functions' traces begin: where ftrace attaches to them; 0: not hooked any more
  */
 struct sbuf_hooks {
 	struct sbuf_hooks *next;
@@ -44,9 +44,8 @@ struct sbuf_hooks {
 	u64 least;
 #ifdef SBUF_RETURNS_fprobe
 	struct fprobe fprobe;
-#else
-	struct sbuf_hook *hook;
 #endif
+	struct sbuf_hook *hook;
 	unsigned long site[];
 };
 
@@ -61,9 +60,6 @@ extern const unsigned int sbuf_hooks_most;
 /* Hook the @own->room functions at @own->site.  Return 0 or a negative error */
 int sbuf_hooks_set(struct sbuf_hooks *own);
 
-/* Return true if the function at @site is hooked */
-bool sbuf_hooks_have(const struct sbuf_hooks *own, unsigned long site);
-
 /*
  * Unhook the functions in @module, which is being unloaded, or all if that is NULL.  Calls in
  * progress return normally; no handler runs afterwards.
@@ -73,9 +69,6 @@ void sbuf_hooks_remove(struct sbuf_hooks *own, const struct module *module);
 /* Return the number of returns that the kernel missed.  Any context */
 unsigned long sbuf_hooks_missed(const struct sbuf_hooks *own);
 
-/* Free @own, none of whose functions is hooked */
-void sbuf_hooks_free(struct sbuf_hooks *own);
-
 /* Less than the distance from the beginning of a node to the end of the next one in memory */
 #define SBUF_NODE_MAX	96
 
@@ -84,18 +77,25 @@ void sbuf_return_record(const struct sbuf_hooks *own, unsigned long site, unsign
 			const struct pt_regs *regs, const void *node, unsigned long value);
 
 /*
- * Return true if the probe records this return value.  The upper half of an int is undefined:
- * compilers leave 0 there, or the sign.  If *@value is an error, sign-extend it
+ * Return true if the probe records this return, with its tag in *@value, which was the return value.
+ * The upper half of an int is undefined: compilers leave 0 there, or the sign.  Sign-extend errors.
+ * @began: with STACKBUF_PROBE_TOOK, sbuf_pair_now() at the function's beginning
  */
-static __always_inline bool sbuf_return_is_wanted(u8 tag, unsigned long *value)
+static __always_inline bool sbuf_return_is_wanted(const struct sbuf_hooks *own, const u64 *began,
+						  unsigned long *value)
 {
 	unsigned long error = *value >> 32 ? *value : (unsigned long)(int)*value;
+	u8 tag = own->probe->tag;
 
-	if (tag != STACKBUF_PROBE_ERROR && tag != STACKBUF_PROBE_NULL)
-		return true;
-	if (!IS_ERR_VALUE(error))
-		return tag == STACKBUF_PROBE_NULL && !*value;
-	*value = error;
+	if (tag == STACKBUF_PROBE_ERROR || tag == STACKBUF_PROBE_NULL) {
+		if (!IS_ERR_VALUE(error))
+			return tag == STACKBUF_PROBE_NULL && !*value;
+		*value = error;
+	} else if (tag == STACKBUF_PROBE_TOOK) {
+		/* Clocks of two CPUs may differ a little */
+		*value = max_t(s64, sbuf_pair_now() - *began, 0);
+		return *value >= own->least;
+	}
 	return true;
 }
 
@@ -106,27 +106,12 @@ static __always_inline bool sbuf_return_is_wanted(u8 tag, unsigned long *value)
  */
 static __always_inline void sbuf_return_hit(const struct sbuf_hooks *own, unsigned long site,
 					    unsigned long ret, struct pt_regs *regs,
-					    const void *node)
+					    const void *node, const u64 *began)
 {
 	unsigned long value = regs_return_value(regs);
 
-	if (unlikely(sbuf_return_is_wanted(own->probe->tag, &value)))
+	if (unlikely(sbuf_return_is_wanted(own, began, &value)))
 		sbuf_return_record(own, site, ret, regs, node, value);
-}
-
-/*
- * As sbuf_return_hit(), for STACKBUF_PROBE_TOOK; separate to keep the other one cheap.  @began is
- * sbuf_pair_now() at the function's beginning.  Clocks of two CPUs may differ a little.
- */
-static __always_inline void sbuf_return_took(const struct sbuf_hooks *own, unsigned long site,
-					     unsigned long ret, struct pt_regs *regs,
-					     const void *node, const u64 *began)
-{
-	s64 took = sbuf_pair_now() - *began;
-
-	took = took > 0 ? took : 0;
-	if ((u64)took >= own->least)
-		sbuf_return_record(own, site, ret, regs, node, took);
 }
 
 #endif /* STACKBUF_RETURN_H */

@@ -15,7 +15,8 @@ const unsigned int sbuf_hooks_most = UINT_MAX;
 static __no_stack_protector void handle_fprobe(struct fprobe *fprobe, unsigned long site,
 					       unsigned long ret, struct pt_regs *regs, void *data)
 {
-	sbuf_return_hit(container_of(fprobe, struct sbuf_hooks, fprobe), site, ret, regs, data);
+	sbuf_return_hit(container_of(fprobe, struct sbuf_hooks, fprobe), site, ret, regs, data,
+			data);
 }
 
 NOKPROBE_SYMBOL(handle_fprobe);
@@ -29,15 +30,6 @@ static __no_stack_protector int handle_entry(struct fprobe *fprobe, unsigned lon
 
 NOKPROBE_SYMBOL(handle_entry);
 
-static __no_stack_protector void handle_took(struct fprobe *fprobe, unsigned long site,
-					     unsigned long ret, struct pt_regs *regs, void *data)
-{
-	sbuf_return_took(container_of(fprobe, struct sbuf_hooks, fprobe), site, ret, regs, data,
-			 data);
-}
-
-NOKPROBE_SYMBOL(handle_took);
-
 int sbuf_hooks_set(struct sbuf_hooks *own)
 {
 	int err;
@@ -45,10 +37,8 @@ int sbuf_hooks_set(struct sbuf_hooks *own)
 	/* As the ftrace_ops in function.c */
 	own->fprobe.ops.flags = FTRACE_OPS_FL_PERMANENT;
 	own->fprobe.exit_handler = handle_fprobe;
-	if (own->probe->tag == STACKBUF_PROBE_TOOK) {
+	if (own->probe->tag == STACKBUF_PROBE_TOOK)
 		own->fprobe.entry_handler = handle_entry;
-		own->fprobe.exit_handler = handle_took;
-	}
 	/* Without an entry handler, only for its address, which is in the call's node */
 	own->fprobe.entry_data_size = sizeof(u64);
 	/* Calls that may be in progress at once */
@@ -79,24 +69,11 @@ void sbuf_hooks_remove(struct sbuf_hooks *own, const struct module *module)
 	}
 	if (!left)
 		unregister_fprobe(&own->fprobe);
+	memset(own->site + left, 0, (own->nr - left) * sizeof(*own->site));
 	own->nr = left;
-}
-
-bool sbuf_hooks_have(const struct sbuf_hooks *own, unsigned long site)
-{
-	unsigned int i;
-
-	for (i = 0; i < own->nr && own->site[i] != site; i++)
-		;
-	return i < own->nr;
 }
 
 unsigned long sbuf_hooks_missed(const struct sbuf_hooks *own)
 {
 	return READ_ONCE(own->fprobe.nmissed);
-}
-
-void sbuf_hooks_free(struct sbuf_hooks *own)
-{
-	kvfree(own);
 }

@@ -26,41 +26,21 @@ struct sbuf_hook {
 	struct sbuf_hooks *of;
 };
 
-/* Return the hook of an instance; NULL if it was unregistered concurrently, without rethooks */
-static __always_inline const struct sbuf_hook *hook_of(struct kretprobe_instance *instance)
-{
-	const struct kretprobe *kretprobe = get_kretprobe(instance);
-
-	return kretprobe ? container_of(kretprobe, struct sbuf_hook, kretprobe) : NULL;
-}
-
 static __no_stack_protector int handle_kretprobe(struct kretprobe_instance *instance,
 						 struct pt_regs *regs)
 {
-	const struct sbuf_hook *hook = hook_of(instance);
+	const struct kretprobe *kretprobe = get_kretprobe(instance);
+	const struct sbuf_hook *hook = container_of(kretprobe, struct sbuf_hook, kretprobe);
 
-	if (hook)
+	/* NULL if it was unregistered concurrently, without rethooks */
+	if (kretprobe)
 		sbuf_return_hit(hook->of, hook->of->site[hook - hook->of->hook],
 				SBUF_KRETPROBE_RET(instance, regs), regs,
-				SBUF_KRETPROBE_NODE(instance));
+				SBUF_KRETPROBE_NODE(instance), (const u64 *)instance->data);
 	return 0;
 }
 
 NOKPROBE_SYMBOL(handle_kretprobe);
-
-static __no_stack_protector int handle_took(struct kretprobe_instance *instance,
-					    struct pt_regs *regs)
-{
-	const struct sbuf_hook *hook = hook_of(instance);
-
-	if (hook)
-		sbuf_return_took(hook->of, hook->of->site[hook - hook->of->hook],
-				 SBUF_KRETPROBE_RET(instance, regs), regs,
-				 SBUF_KRETPROBE_NODE(instance), (const u64 *)instance->data);
-	return 0;
-}
-
-NOKPROBE_SYMBOL(handle_took);
 
 static __no_stack_protector int handle_entry(struct kretprobe_instance *instance,
 					     struct pt_regs *regs)
@@ -80,7 +60,6 @@ static int set_one(struct sbuf_hooks *own, unsigned int i)
 	hook->of = own;
 	hook->kretprobe.handler = handle_kretprobe;
 	if (own->probe->tag == STACKBUF_PROBE_TOOK) {
-		hook->kretprobe.handler = handle_took;
 		hook->kretprobe.entry_handler = handle_entry;
 		hook->kretprobe.data_size = sizeof(u64);
 	}
@@ -130,18 +109,12 @@ void sbuf_hooks_remove(struct sbuf_hooks *own, const struct module *module)
 	/* All in one call, as each call waits for a grace period */
 	unregister_kretprobes(gone, n);
 	own->nr -= n;
-	while (n-- > 0)
-		container_of(gone[n], struct sbuf_hook, kretprobe)->of = NULL;
-}
+	while (n-- > 0) {
+		struct sbuf_hook *hook = container_of(gone[n], struct sbuf_hook, kretprobe);
 
-bool sbuf_hooks_have(const struct sbuf_hooks *own, unsigned long site)
-{
-	unsigned int i;
-
-	for (i = 0; i < own->room; i++)
-		if (own->hook[i].of && own->site[i] == site)
-			return true;
-	return false;
+		hook->of = NULL;
+		own->site[hook - own->hook] = 0;
+	}
 }
 
 unsigned long sbuf_hooks_missed(const struct sbuf_hooks *own)
@@ -152,10 +125,4 @@ unsigned long sbuf_hooks_missed(const struct sbuf_hooks *own)
 	for (i = 0; i < own->room; i++)
 		missed += own->hook[i].kretprobe.nmissed + own->hook[i].kretprobe.kp.nmissed;
 	return missed;
-}
-
-void sbuf_hooks_free(struct sbuf_hooks *own)
-{
-	kvfree(own->hook);
-	kvfree(own);
 }
