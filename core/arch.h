@@ -16,6 +16,8 @@
 #include <linux/ptrace.h>
 #include <linux/stacktrace.h>
 
+#include "stackbuf_features.h"
+
 /* Only x86-64 exports the unwinder's calls that start from registers. */
 #define SBUF_HAVE_UNWIND	IS_ENABLED(CONFIG_X86_64)
 
@@ -79,18 +81,21 @@ static inline const struct pt_regs *sbuf_arch_interrupted_regs(unsigned long rec
 	return NULL;
 }
 
+/* From 5.16 on the kernel's own walks resolve what kretprobes have replaced */
+#if defined(CONFIG_ARCH_CORRECT_STACKTRACE_ON_KRETPROBE) || SBUF_HAS_OBJPOOL
+#define SBUF_HAVE_RESOLVED_WALKS	true
+#else
+#define SBUF_HAVE_RESOLVED_WALKS	false
+#endif
+
 /*
  * The kernel notes which return addresses kretprobes have replaced, by the address of the slot or,
- * on arm64, by the caller's frame pointer.  5.15 notes the stack pointer at the function's beginning
- * there: an address above the function's own frame record, up to the caller's.
+ * on arm64, by the caller's frame pointer.  There 5.15 notes the stack pointer at the function's
+ * beginning: an address above the function's own frame record, up to the caller's.
  */
 #ifdef CONFIG_ARM64
 #define SBUF_HAVE_TRAMPOLINE	(IS_ENABLED(CONFIG_KRETPROBES) && !IS_ENABLED(CONFIG_RETHOOK))
-#if defined(CONFIG_ARCH_CORRECT_STACKTRACE_ON_KRETPROBE) || SBUF_HAS_OBJPOOL
-#define SBUF_CALLS_BY_SP	false
-#else
-#define SBUF_CALLS_BY_SP	true
-#endif
+#define SBUF_CALLS_BY_SP	(!SBUF_HAVE_RESOLVED_WALKS)
 #else
 #define SBUF_HAVE_TRAMPOLINE	(IS_ENABLED(CONFIG_KRETPROBES) || IS_ENABLED(CONFIG_RETHOOK))
 #endif

@@ -62,7 +62,8 @@ static void resolve_graph(struct sbuf_scratch *scratch, int first, int nr)
 		return;
 	all += all_nr - nr;
 	for (i = first; i < nr; i++)
-		if (sbuf_is_graph_trampoline(pc[i]) ? !all[i] || pc[i] == all[i] :
+		if (sbuf_is_graph_trampoline(pc[i]) ?
+		    !all[i] || pc[i] == all[i] || sbuf_is_trampoline(all[i]) :
 		    pc[i] != all[i] && !sbuf_is_trampoline(all[i]))
 			return;
 	for (i = first; i < nr; i++)

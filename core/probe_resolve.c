@@ -57,8 +57,8 @@ static bool is_no_function(const char *name)
 }
 
 /*
- * Return where ftrace may attach, or 0; without ftrace, where a kprobe goes.  A symbol at the end of
- * the text may have no memory after it
+ * Return where ftrace may attach, or 0; without ftrace, where a kprobe goes.  A symbol at the end
+ * of the text may have no memory after it
  */
 static unsigned long call_site(unsigned long start)
 {
@@ -66,7 +66,8 @@ static unsigned long call_site(unsigned long start)
 
 	if (copy_from_kernel_nofault(code, (void *)start, sizeof(code)))
 		return 0;
-	return SBUF_HAVE_FUNCTIONS ? sbuf_arch_call_site(start) : sbuf_arch_after_pad(start);
+	return SBUF_HAVE_FUNCTIONS ? sbuf_arch_call_site(start) :
+				     sbuf_arch_after_pad(start);
 }
 
 /*
@@ -80,7 +81,9 @@ static void note_match(struct sbuf_resolver *resolver, const struct module *modu
 	struct sbuf_probe_request *request;
 
 	hlist_for_each_entry(request, resolver_head(resolver, function, len), node)
-		if (!strcmp(request->function, function) && is_named(request, module)) {
+		if (!strcmp(request->function, function) && is_named(request, module) &&
+		    /* Without ftrace the kernel would take its stack for that of a call */
+		    !(request->returns && is_no_function(function))) {
 			request->addr = addr;
 			request->site = stays ? call_site(addr) : 0;
 			request->matches++;

@@ -10,8 +10,8 @@
  * would find for a probe there, whatever else has replaced this address: if an outer trampoline
  * has, the unwinder identifies it by its slot.
  *
- * With ftrace the functions are in the list of function.c as well.  Without it there are no patterns,
- * so each probe has one function.
+ * With ftrace the functions are in the list of function.c as well.  Without it there are no
+ * patterns, so each probe has one function.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -69,8 +69,10 @@ void sbuf_return_record(const struct sbuf_hooks *own, unsigned long site, unsign
 	bool at_once;
 	s64 id;
 
-	if (unlikely(!sbuf_probe_records(probe)))
+	if (unlikely(!sbuf_probe_records(probe))) {
+		this_cpu_write(sbuf_cpu->return_node, NULL);
 		return;
+	}
 	if (unlikely(!sbuf_recursion_trylock(&handler))) {
 		sbuf_add(&sbuf_place_of(probe)->returns.missed, 1);
 		if (probe->role == STACKBUF_TRIGGERS)
@@ -122,9 +124,11 @@ static bool is_hooked(const struct stackbuf_probe *probe, unsigned long site)
 	return false;
 }
 
-/* Free @own, none of whose functions is hooked */
+/* Free @own, none of whose functions is hooked, unless the kernel still refers to it */
 static void free_hooks(struct sbuf_hooks *own)
 {
+	if (own->stuck)
+		return;
 	kvfree(own->hook);
 	kvfree(own);
 }
@@ -214,9 +218,12 @@ static int set_return(struct sbuf_probe_request *request, u8 list)
 /* As sbuf_hooks_remove(), but also forget nodes: another tracer may reuse their memory */
 static void unhook(struct sbuf_hooks *own, const struct module *module)
 {
+	const unsigned int nr = own->nr;
 	int cpu;
 
 	sbuf_hooks_remove(own, module);
+	if (own->nr == nr)
+		return;
 	for_each_possible_cpu(cpu)
 		WRITE_ONCE(per_cpu_ptr(sbuf_cpu, cpu)->return_node, NULL);
 }

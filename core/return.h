@@ -32,15 +32,17 @@ struct sbuf_return {
  * @probe:	the probe
  * @nr:		number of functions that are still hooked
  * @room:	number of functions at first
+ * @stuck:	the kernel failed to unhook, as when ftrace has died: it still refers to this
  * @least:	with STACKBUF_PROBE_TOOK, duration in ns of the shortest call to record
  * @fprobe:	hooks all the functions
  * @hook:	without @fprobe: hooks of one function each; @room elements
- * @site:	where the functions' traces begin: where ftrace attaches to them; 0: not hooked any more
+ * @site:	where the functions' traces begin: where ftrace attaches to them; 0: unhooked
  */
 struct sbuf_hooks {
 	struct sbuf_hooks *next;
 	struct stackbuf_probe *probe;
 	unsigned int nr, room;
+	bool stuck;
 	u64 least;
 #ifdef SBUF_RETURNS_fprobe
 	struct fprobe fprobe;
@@ -69,16 +71,21 @@ void sbuf_hooks_remove(struct sbuf_hooks *own, const struct module *module);
 /* Return the number of returns that the kernel missed.  Any context */
 unsigned long sbuf_hooks_missed(const struct sbuf_hooks *own);
 
-/* Less than the distance from the beginning of a node to the end of the next one in memory */
+/* Less than the distance from a node to the next one: an fprobe's handler gets the node's data */
+#ifdef SBUF_RETURNS_fprobe
 #define SBUF_NODE_MAX	96
+#else
+#define SBUF_NODE_MAX	1
+#endif
 
 /* Record a return for sbuf_return_hit(); @value is its tag, except with STACKBUF_PROBE_SP */
 void sbuf_return_record(const struct sbuf_hooks *own, unsigned long site, unsigned long ret,
 			const struct pt_regs *regs, const void *node, unsigned long value);
 
 /*
- * Return true if the probe records this return, with its tag in *@value, which was the return value.
- * The upper half of an int is undefined: compilers leave 0 there, or the sign.  Sign-extend errors.
+ * Return true if the probe records this return, with its tag in *@value, which was the return
+ * value.  The upper half of an int is undefined: compilers leave 0 there, or the sign.  Sign-extend
+ * errors.
  * @began: with STACKBUF_PROBE_TOOK, sbuf_pair_now() at the function's beginning
  */
 static __always_inline bool sbuf_return_is_wanted(const struct sbuf_hooks *own, const u64 *began,

@@ -9,6 +9,7 @@
 #include "function.h"
 #include "modules.h"
 #include "return.h"
+#include "unwind.h"
 
 const unsigned int sbuf_hooks_most = UINT_MAX;
 
@@ -34,6 +35,9 @@ int sbuf_hooks_set(struct sbuf_hooks *own)
 {
 	int err;
 
+	/* As in return_kretprobe.c */
+	if (SBUF_HAVE_TRAMPOLINE && !sbuf_trampoline)
+		return -EOPNOTSUPP;
 	/* As the ftrace_ops in function.c */
 	own->fprobe.ops.flags = FTRACE_OPS_FL_PERMANENT;
 	own->fprobe.exit_handler = handle_fprobe;
@@ -68,7 +72,7 @@ void sbuf_hooks_remove(struct sbuf_hooks *own, const struct module *module)
 		left = 0;
 	}
 	if (!left)
-		unregister_fprobe(&own->fprobe);
+		own->stuck = unregister_fprobe(&own->fprobe);
 	memset(own->site + left, 0, (own->nr - left) * sizeof(*own->site));
 	own->nr = left;
 }

@@ -112,6 +112,8 @@ void sbuf_hooks_remove(struct sbuf_hooks *own, const struct module *module)
 	while (n-- > 0) {
 		struct sbuf_hook *hook = container_of(gone[n], struct sbuf_hook, kretprobe);
 
+		/* The kernel clears it if it failed */
+		own->stuck |= !hook->kretprobe.kp.addr;
 		hook->of = NULL;
 		own->site[hook - own->hook] = 0;
 	}

@@ -78,6 +78,23 @@ static inline void note_frame(struct sbuf_walk *walk, unsigned int nr,
 #define note_frame(walk, nr, state, address)	do { } while (0)
 #endif
 
+/* As unwind_next_frame(), with the return address that a kretprobe has replaced */
+static void next_frame(struct unwind_state *state, struct sbuf_walk *walk)
+{
+	unsigned long slot;
+
+	unwind_next_frame(state);
+	if (SBUF_HAVE_RESOLVED_WALKS || !sbuf_is_trampoline(state->ip))
+		return;
+#if SBUF_HAVE_ORC
+	slot = state->sp - sizeof(long);
+#else
+	slot = (unsigned long)(state->bp + 1);
+#endif
+	state->ip = sbuf_replaced_return(slot, slot);
+	walk->cacheable = false;
+}
+
 /*
  * stack_trace_save_regs() is not exported, but the unwinder that it uses is.  The loop is copied
  * from arch_stack_walk() in arch/x86/kernel/stacktrace.c.
@@ -97,7 +114,7 @@ static int walk_frames(struct sbuf_scratch *scratch, struct pt_regs *regs, unsig
 		scratch->pc[nr++] = caller;
 	unwind_start(&state, current, regs, NULL);
 	note_start(walk, regs, &state);
-	for (; nr < ARRAY_SIZE(scratch->pc) && !unwind_done(&state); unwind_next_frame(&state)) {
+	for (; nr < ARRAY_SIZE(scratch->pc) && !unwind_done(&state); next_frame(&state, walk)) {
 		const struct pt_regs *entry = unwind_get_entry_regs(&state, NULL);
 		unsigned long address = 0;
 

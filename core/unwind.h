@@ -141,6 +141,13 @@ static __always_inline int sbuf_unwind_caller(struct sbuf_scratch *scratch,
 	const unsigned long *own = __builtin_frame_address(0);
 	unsigned int nr = 1;
 
+	if (!SBUF_HAVE_RESOLVED_WALKS) {
+		scratch->regs.regs[29] = frame[0];
+		scratch->regs.pc = SBUF_STRIP(frame[1]);
+		scratch->regs.sp = sbuf_caller_sp(frame);
+		scratch->regs.pstate = PSR_MODE_EL1h;
+		return sbuf_unwind_regs(scratch, &scratch->regs, 0, 0);
+	}
 	for (; own != frame; own = (const unsigned long *)own[0])
 		nr++;
 	scratch->walk.sp[0] = sbuf_caller_sp(frame);

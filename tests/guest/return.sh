@@ -164,6 +164,8 @@ missed() {
 bad() {
 	none='no function matches'
 	has_ftrace || none='this kernel has no ftrace for patterns'
+	part=$(sed -n 's/.* t \([a-z_]*\.cold\)$/\1/p' /proc/kallsyms | head -n 1)
+	[ -z "$part" ] || refuses "$part%return" "$part%return: no function matches" || return 1
 	refuses vfs_read%ret 'vfs_read%ret: only %return is accepted after %' && refuses vfs_read+4%return 'a return has no offset' &&
 		refuses t:sched_switch%return 'a tracepoint does not return' && refuses vfs_read%return@arg1 '@took, @took10ms or @sp is accepted, not @arg1' && refuses vfs_read%return@took0ms 'is accepted, not @took0ms' && refuses vfs_read%return@took5 'is accepted, not @took5' &&
 		refuses no_such_function%return 'no function matches' && refuses 'no_such_*%return' "$none" &&
