@@ -88,7 +88,9 @@ static u32 save_and_open(struct context *c, struct pt_regs *regs, u64 tag)
 
 	raw_local_irq_save(flags);
 	id = stackbuf_save_regs(regs, tag);
-	sbuf_pair_open(&opens, key, 1, id ? id : (s64)SBUF_NOT_ADMITTED);
+	/* Without one, whether that is counted depends on the filters, which change meanwhile */
+	if (id)
+		sbuf_pair_open(&opens, key, 1, id);
 	raw_local_irq_restore(flags);
 	if (!id)
 		return 0;

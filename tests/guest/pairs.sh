@@ -95,7 +95,7 @@ choices() {
 	is "$(grep leak_path_b json | field open) == 7" && [ -z "$(cat $P/comm)" ] || { cat err json; return 1; }
 	echo slab >$P/pair && echo "run 0 100 6" >$L && "$STACKBUF" leaks --last 4 >text && grep -x "slab: 4 open, .*" text &&
 		"$STACKBUF" leaks | sed -n 's/ open, .* for .*//p' >rows && sort -n rows | diff rows - || return 1
-	! "$STACKBUF" leaks --pid 1 2>err && grep -q 'pair 1 was set before' err || return 1
+	! "$STACKBUF" leaks --pid 1 2>err && grep -q 'the pair was set before: its totals' err || return 1
 	! "$STACKBUF" leaks --comm 'a*' page 2>err && grep -q 'takes one --comm without' err && ! "$STACKBUF" latency --last 1 2>err && grep -q 'no order' err &&
 		! "$STACKBUF" latency vfs_read@arg1 2>err && grep -q 'CLOSE is missing, as in: stackbuf latency mutex_lock@arg1' err &&
 		! "$STACKBUF" latency vfs_read vfs_write 2>err && grep -q 'the KEY of both is missing' err &&
@@ -108,6 +108,15 @@ busy() {
 	"$STACKBUF" offcpu -D 2 --json >json 2>err && ! grep -E "$idle" json &&
 		grep -E 'offcpu: .* [1-9][0-9]* of them by kernel threads without work, which are left out' err &&
 		"$STACKBUF" offcpu -D 2 --all --json 2>err | grep -qE "$idle" && ! grep 'left out' err
+}
+
+# Of 30 objects a sample of one in three is known, and that it is a sample
+sampled() {
+	echo "$HOLD:$RELEASE" >$P/pair && echo 3 >$P/every && echo "keep 30" >$L || return 1
+	"$STACKBUF" leaks >first && "$STACKBUF" leaks --json >json
+	echo 1 >$P/every && echo "drop 30" >$L
+	cat first
+	is "$(field open json) == 10" && grep -q '"exact":false' json && grep 'not exact: 20 were not recorded' first
 }
 
 # ------------------------------------------------------------------- times ---
@@ -485,6 +494,7 @@ exact)
 	result "off CPU: kernel threads that wait for work are left out, and counted" busy
 	! has_events || result "37 of 1,000 leak, by the names of arguments of events" named
 	echo >$P/pair
+	result "a sample of objects: not exact" sampled
 	result "held for known times" held
 	with DYNAMIC_FTRACE "ends that are patterns" patterns
 result "off CPU for a known time; other pairs stay" asleep
