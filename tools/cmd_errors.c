@@ -126,6 +126,8 @@ static void report_left_out(struct paths *p)
 		     "returns are left out, of functions that return no error: void, bool or unsigned");
 	report_count(e->unset, "event has the number of an error as its tag, and no probe that is set now records errors there: it is left out",
 		     "events have the number of an error as their tag, and no probe that is set now records errors there: they are left out");
+	report_count(e->unnamed, "event has the number of an error as its tag, and its function has no name here: it is left out",
+		     "events have the number of an error as their tag, and their functions have no names here: they are left out");
 	report_count(e->unsure, "error may be no error but the argument of a call: another probe records it at the same function",
 		     "errors may be no errors but arguments of calls: other probes record them at the same functions");
 	/* In a live run watch_report_evicted() reported it */
@@ -206,7 +208,8 @@ static void report_lack(const struct session *s, const struct output *o)
 {
 	const struct record *r = &s->record;
 	u64 missed = probes_missed(r), refused = record_refused(r) +
-		r->lost[STACKBUF_NOT_SAMPLED] + r->lost[STACKBUF_OVER_LIMIT];
+		r->lost[STACKBUF_NOT_SAMPLED] + r->lost[STACKBUF_OVER_LIMIT] +
+		r->lost[STACKBUF_EXCLUDED];
 	char when[64];
 
 	if (refused || missed)
@@ -214,7 +217,7 @@ static void report_lack(const struct session *s, const struct output *o)
 		       refused, missed);
 	if (r->info.overwritten && s->search.searched)
 		report("the ring goes back to %s: earlier returns are not known",
-		       output_time(o, s->search.oldest, when, sizeof(when)));
+		       output_time(o, r->whole_since ?: s->search.oldest, when, sizeof(when)));
 }
 
 /* Return false if no probe of the record is for errors */

@@ -171,8 +171,9 @@ static void print_summary(const struct output *o, const struct args *a,
 			  const struct pair_totals *t, u64 idle)
 {
 	FILE *f = o->format == FORMAT_TEXT ? o->file : stderr;
+	char when[64];
 
-	if (f == stderr && pairs_exact(t) && !idle)
+	if (f == stderr && pairs_exact(t) && !idle && !t->stopped)
 		return;
 	fprintf(f, "%s%s: ", f == stderr ? "stackbuf: " : "", t->name);
 	if (a->command == LEAKS)
@@ -185,6 +186,9 @@ static void print_summary(const struct output *o, const struct args *a,
 	if (idle)
 		fprintf(f, ", %llu of them by kernel threads without work, which are left out (--all)",
 			idle);
+	if (t->stopped)
+		fprintf(f, ", until recording stopped at %s",
+			output_time(o, t->stopped, when, sizeof(when)));
 	if (pairs_exact(t)) {
 		fputs(f == stderr ? "; exact\n" : "; exact\n\n", f);
 		return;
@@ -206,6 +210,8 @@ static void print_summary(const struct output *o, const struct args *a,
 		fprintf(f, " %u pages or probes are missing;", t->lost);
 	if (t->copies)
 		fprintf(f, " %u pages have two copies that differ;", t->copies);
+	if (t->beyond)
+		fprintf(f, " %u sums of times have more than 64 bits;", t->beyond);
 	if (t->kept)
 		fputs(" the copy may be up to a second older than the reset;", f);
 	if (t->off)
@@ -253,7 +259,7 @@ static void print_one(const struct output *o, const struct args *a, const struct
 void cmd_print_pair(struct args *a, struct pair_totals *t, u64 now)
 {
 	bool leave_idle = a->command == OFFCPU && !(a->given & (BIT(OPT_IDLE) | BIT(OPT_WAKERS)));
-	struct profile p = { .commands = true };
+	struct profile p = { .unit = a->command == LEAKS ? "objects" : "ns" };
 	struct output *o = &a->output;
 	u64 idle = 0;
 	size_t i, nr;
@@ -428,6 +434,8 @@ static void watch_pair(struct session *s, const struct args *a, struct overrides
 	override_open(b);
 	if (a->given & FILTERS)
 		override_filter(b, &a->wanted.filter);
+	override_parameter(b, PARAM_LIMIT, "0");
+	override_parameter(b, PARAM_EVERY, "1");
 	override_add_pair(b, name);
 	if (a->output.format == FORMAT_TEXT && isatty(STDERR_FILENO))
 		report("%s is watched%s", name, a->duration ? "" : ": Ctrl-C ends it");
@@ -445,7 +453,7 @@ void cmd_pairs(struct args *a)
 	struct overrides b = { .lock = -1 };
 	struct session s = { 0 };
 	unsigned int number = 0, nr = 0;
-	char *name, *left;
+	char *name, *left, *only;
 	bool live = args_live(a);
 
 	if (a->given & BIT(OPT_LONGER)) {
@@ -468,8 +476,8 @@ void cmd_pairs(struct args *a)
 		check_pair(a, name ?: "slab");
 		watch_pair(&s, a, &b, name ?: "slab");
 	} else if (a->given & FILTERS) {
-		die(1, "pair %u was set before: its totals are of all tasks and CPUs, and cannot be filtered",
-		    number);
+		die(1, "%s was set before: its totals are of all tasks and CPUs, and cannot be filtered",
+		    name ?: "the pair");
 	} else if (live && a->duration) {
 		report("%s is set already: objects opened before are included, and --duration is ignored",
 		       name ?: "a pair");
@@ -482,6 +490,12 @@ void cmd_pairs(struct args *a)
 			      "%s: no pair is set in this record (parameter pair)",
 		    s.source.name, name);
 	s.record.probes_off = session_probes_off(&s);
+	only = output_filters(&s.record.info);
+	if (*only && !(a->given & FILTERS))
+		report("%s", only);
+	free(only);
+	if (a->command == LEAKS && !session_knows_now(&s))
+		report("ages are counted to the newest event: what the time is here is not known");
 	if (nr > 1 && (a->output.format == FORMAT_FLAME || a->output.format == FORMAT_FOLDED))
 		die(EXIT_USAGE, "--folded and --flame show one pair: name one of the %u that are set",
 		    nr);

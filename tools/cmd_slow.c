@@ -73,7 +73,7 @@ void cmd_slow(struct args *a)
 		.source = &s.source, .o = &a->output, .filter = &a->wanted.filter, .events = true,
 		.duration = a->duration, .overrides.lock = -1,
 	};
-	u64 missed;
+	u64 missed, refused;
 	size_t i;
 
 	if (!args_live(a))
@@ -91,12 +91,15 @@ void cmd_slow(struct args *a)
 	cmd_begin(&s, a, true);
 	session_need_info(&s);
 	missed = probes_missed(&s.record);
+	refused = record_refused(&s.record);
 	slow.w = &w;
 	snprintf(slow.t.name, sizeof(slow.t.name), "%s%s, longer than %g ms", a->word[0],
 		 a->word[1] ? " and more" : "", a->longer / 1e6);
 	slow.t.missed = watch_events(&w, &slow, take_call);
-	if (!steady_read_info(&s.source, &s.record))
+	if (!steady_read_info(&s.source, &s.record)) {
 		slow.t.missed += probes_missed(&s.record) - missed;
+		slow.t.pair.refused = record_refused(&s.record) - refused;
+	}
 	cmd_print_pair(a, &slow.t, 0);
 	watch_finish(&w);
 	patterns_free(&w.patterns);

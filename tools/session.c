@@ -331,7 +331,8 @@ static bool choose_function(struct session *s, const char *text, u32 **id, size_
 void session_choose_functions(struct session *s)
 {
 	struct filter *f = &s->wanted->filter;
-	size_t nr = 0, missing = 0, size, i;
+	size_t nr = 0, missing = 0, nameless = 0, size, i;
+	const struct stack *stack;
 	char *names, *why;
 	FILE *out;
 	u32 *id = NULL;
@@ -343,6 +344,10 @@ void session_choose_functions(struct session *s)
 		if (!choose_function(s, f->function[i], &id, &nr))
 			fprintf(out, "%s%s", missing++ ? ", " : "", f->function[i]);
 	text_close(out);
+	for (i = 0; (stack = stacks_next(&s->record.stacks, &i)); )
+		nameless += stack->nr && !(stack->named && stack->frame[0].name_len);
+	report_count(nameless, "stack has no names, so --function could not find it",
+		     "stacks have no names, so --function could not find them");
 	why = xasprintf("%s: no stack begins in %.256s (%zu were searched): not probed, not called, or inlined into its callers",
 			s->source.name, names, s->record.stacks.nr);
 	if (missing == f->functions)
@@ -452,6 +457,11 @@ static u64 kernel_clock(void)
 	if (f)
 		fclose(f);
 	return now;
+}
+
+bool session_knows_now(const struct session *s)
+{
+	return s->record.info.stop_ns || (s->source.live && kernel_clock());
 }
 
 u64 session_now(const struct session *s)

@@ -72,7 +72,7 @@ for series, key in (("events_total", "events_recorded"), ("events_recalled_total
 assert reasons(p + "events_refused_total") == info["events_refused"]
 assert have[p + "events_total"] == have[p + "events_recalled_total"] + reasons(p + "events_walked_total")
 assert have[p + "load_time_seconds"] == float(info["load_realtime_ns"]) / 1e9
-span = (int(info["newest_ns"]) - int(info["oldest_ns"])) / 1e9
+span = (int(info["newest_ns"]) - int(info.get("whole_since_ns", info["oldest_ns"]))) / 1e9
 assert abs(have[p + "ring_span_seconds"] - span) < 1e-9 and span
 named = re.escape(p + 'build_info{version="7.5-made",srcversion="0123456789ABCDEF01234567",release="6.1.0-made",reader_version="') + '[^"]*"}'
 assert [v for s, v in have.items() if re.fullmatch(named, s)] == [1.0]

@@ -23,7 +23,7 @@ struct candidate {
 	size_t module_len;		/* bytes of the module's name */
 	const struct pattern *pattern;	/* the first that matches */
 	size_t times;			/* functions with this name */
-	bool available, blacklisted;	/* ftrace can trace it; kprobes refuse it */
+	bool available, blacklisted;	/* ftrace can trace it; kprobes refuse it, or it is freed */
 };
 
 struct candidates {
@@ -57,11 +57,14 @@ static void read_kallsyms(const struct patterns *p, const char *path, bool expan
 			  struct candidates *c)
 {
 	struct kallsyms k;
+	bool freed = false;
 	size_t i, n = 0;
 
 	if (kallsyms_open(&k, path))
 		die(1, "%s: %m", path);
 	while (kallsyms_next(&k)) {
+		/* Behind it, and before the modules, is what the kernel frees once it has booted */
+		freed = !*k.module && (freed || !strcmp(k.name, "_sinittext"));
 		if (!kallsyms_is_code(&k) || unwanted(k.name, k.module))
 			continue;
 		for (i = 0; i < p->nr; i++)
@@ -74,13 +77,14 @@ static void read_kallsyms(const struct patterns *p, const char *path, bool expan
 		GROW(c->one, c->nr);
 		c->one[c->nr++] = (struct candidate){
 			.name = whole_name(k.name, k.module), .pattern = &p->pattern[i],
-			.module_len = strlen(k.module), .times = 1 };
+			.module_len = strlen(k.module), .times = 1, .blacklisted = freed };
 	}
 	fclose(k.file);
 	sort(c->one, c->nr, sizeof(*c->one), order_strings);
 	for (i = 0; i < c->nr; i++) {
 		if (n && !order_strings(&c->one[n - 1], &c->one[i])) {
 			c->one[n - 1].times++;
+			c->one[n - 1].blacklisted &= c->one[i].blacklisted;
 			free(c->one[i].name);
 			continue;
 		}

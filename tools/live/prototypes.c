@@ -159,6 +159,23 @@ static struct image *image_of(struct prototypes *p, const char *module)
 	return load(p, module);
 }
 
+/*
+ * clang's BTF has the kernel's annotations, which libbpf prints as attributes: "__user" for
+ * "__attribute__((btf_type_tag("user")))"
+ */
+static void shorten_tags(char *text)
+{
+	static const char begin[] = "__attribute__((btf_type_tag(\"", end[] = "\")))";
+	char *tag, *after;
+
+	while ((tag = strstr(text, begin)) && (after = strstr(tag, end))) {
+		size_t len = after - (tag + strlen(begin));
+
+		memmove(tag + 2, tag + strlen(begin), len);
+		memmove(tag + 2 + len, after + strlen(end), strlen(after + strlen(end)) + 1);
+	}
+}
+
 /* Declare a parameter in C: "struct file *file" */
 static char *declare(struct prototypes *p, const struct image *image,
 		     const struct btf_param *param)
@@ -176,6 +193,7 @@ static char *declare(struct prototypes *p, const struct image *image,
 	BPF(btf_dump__emit_type_decl)(image->dump, param->type, &options);
 	text_close(p->text);
 	p->text = NULL;
+	shorten_tags(text);
 	return text;
 }
 

@@ -179,8 +179,8 @@ static void read_totals(struct counter *ctx, bool base)
 			continue;
 		t = tally_of(ctx, &key);
 		t->reading = ctx->reading;
-		if (t->total < stack->count + stack->in_ring)
-			t->total = stack->count + stack->in_ring;
+		if (t->total < stack_events(stack))
+			t->total = stack_events(stack);
 		if (base)
 			t->base = t->total;
 		else if (t->total > t->base && !t->saved)

@@ -460,7 +460,7 @@ static void end(void *arg)
 
 static void rest(void *arg, u64 lost, u64 evicted)
 {
-	((struct watched *)arg)->lost = lost;
+	((struct watched *)arg)->lost = lost + evicted;
 	watch_report_evicted(evicted);
 }
 

@@ -114,7 +114,7 @@ void diff_make(struct diff *d)
 	d->same_build = same_build(d->side[BEFORE]->record, d->side[AFTER]->record);
 	for (side = BEFORE; side < SIDES; side++)
 		for (i = 0; (stack = stacks_next(&d->side[side]->record->stacks, &i)); ) {
-			u64 events = stack->count + stack->in_ring;
+			u64 events = stack_events(stack);
 
 			if (!events)
 				continue;

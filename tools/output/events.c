@@ -205,7 +205,7 @@ size_t output_totals(const struct output *o, const struct filter *f)
 	size_t i, n = 0;
 
 	for (i = 0; (stack = stacks_next(&o->record->stacks, &i)); )
-		n += stack->count + stack->in_ring && filter_stack(f, stack->id);
+		n += stack_events(stack) && filter_stack(f, stack->id);
 	return n;
 }
 
@@ -228,9 +228,9 @@ void output_count(const struct output *o, const struct filter *f,
 	}
 	total = xcalloc(r->stacks.nr + 1, sizeof(*total));
 	for (i = 0; (stack = stacks_next(&r->stacks, &i)); )
-		if (stack->count + stack->in_ring && filter_stack(f, stack->id))
+		if (stack_events(stack) && filter_stack(f, stack->id))
 			total[n++] = (struct stack_total){
-				.stack = stack, .events = stack->count + stack->in_ring,
+				.stack = stack, .events = stack_events(stack),
 			};
 	sort(total, n, sizeof(*total), by_events);
 

@@ -70,6 +70,7 @@ struct graph {
 	u64 total;
 	unsigned int depth;	/* of the deepest frame */
 	unsigned int head;	/* pixels above it */
+	const char *unit;	/* of widths */
 	u64 frames, omitted;
 };
 
@@ -222,7 +223,7 @@ static void put_frame(struct graph *g, const char *name, unsigned int depth, u64
 	if (g->diff)
 		put_diff_title(g, first, last, share);
 	else
-		fprintf(g->file, " (%llu events, %.2f %%)", events, width);
+		fprintf(g->file, " (%llu %s, %.2f %%)", events, g->unit, width);
 	fprintf(g->file, "</title><rect x=\"%.4f%%\" y=\"%u\" width=\"%.4f%%\" height=\"%u\" fill=\"",
 		x, y, width, FRAME_HEIGHT - 1);
 	if (g->diff)
@@ -269,7 +270,7 @@ static void put_details(struct graph *g, const struct output *o)
 		fprintf(g->file, "%llu events before, %llu after; red: a larger share, blue: a smaller one",
 			g->events[BEFORE], g->events[AFTER]);
 	else
-		fprintf(g->file, "%llu events", g->total);
+		fprintf(g->file, "%llu %s", g->total, g->unit);
 	if (o->record->have_info) {
 		fputs(", Linux ", g->file);
 		put_escaped(g->file, info->release, sizeof(info->release));
@@ -286,8 +287,9 @@ static void put_graph(struct graph *g, bool commands)
 
 static void put_begin(const struct graph *g, const char *attributes)
 {
-	fprintf(g->file, "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"stackbuf\" width=\"100%%\" height=\"%u\" data-total=\"%llu\"%s>\n",
-		g->head + (g->depth + 1) * FRAME_HEIGHT + FOOT_HEIGHT, g->total, attributes);
+	fprintf(g->file, "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"stackbuf\" width=\"100%%\" height=\"%u\" data-total=\"%llu\" data-unit=\"%s\"%s>\n",
+		g->head + (g->depth + 1) * FRAME_HEIGHT + FOOT_HEIGHT, g->total, g->unit,
+		attributes);
 }
 
 static void put_file(struct graph *g, const struct output *o, bool commands)
@@ -318,7 +320,9 @@ static void graph_init(struct graph *g, const struct output *o, const struct pro
 {
 	size_t i;
 
-	*g = (struct graph){ .diff = p->diff, .file = f, .head = head };
+	*g = (struct graph){
+		.diff = p->diff, .file = f, .head = head, .unit = p->unit ?: "events",
+	};
 	for (i = 0; i < p->nr; i++)
 		add_line(g, o, &p->total[i], p->commands);
 	for (i = 0; i < g->lines; i++)
@@ -331,8 +335,8 @@ static void graph_free(struct graph *g)
 	size_t i, n;
 
 	if (g->omitted)
-		report("%llu frames are too narrow to be drawn: each of less than 1/%u of the events",
-		       g->omitted, NARROWEST);
+		report("%llu frames are too narrow to be drawn: each of less than 1/%u of the %s",
+		       g->omitted, NARROWEST, g->unit);
 	for (i = 0; i < g->lines; i++) {
 		for (n = 0; n < g->line[i].nr; n++)
 			free(g->line[i].name[n]);

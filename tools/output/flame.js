@@ -66,7 +66,7 @@ function flame_graph(svg, field, changed) {
 	}
 
 	function share(n, of) {
-		return (svg.dataset.diff ? "" : n.toLocaleString("en-US") + " events, ") + (100 * n / (of || 1)).toFixed(2) + " %";
+		return (svg.dataset.diff ? "" : n.toLocaleString("en-US") + " " + svg.dataset.unit + ", ") + (100 * n / (of || 1)).toFixed(2) + " %";
 	}
 
 	function tell(f) {

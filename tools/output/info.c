@@ -84,7 +84,7 @@ static void output_unfit(const struct output *o, json_t *j)
 		stacks++;
 		here.name = stack->frame[0].text;
 		here.len = stack->frame[0].name_len ?: strlen(here.name);
-		here.events = stack->count + stack->in_ring;
+		here.events = stack_events(stack);
 		for (n = 0; n < places; n++)
 			if (place[n].len == here.len && !memcmp(place[n].name, here.name, here.len))
 				break;
@@ -324,6 +324,7 @@ static void trigger_progress(const struct output *o, char *buf, size_t size)
 	const struct record *r = o->record;
 	const struct stackbuf_info *info = &r->info;
 	u64 came = 0;
+	bool all;
 
 	*buf = '\0';
 	if (!info->trigger || !info->trigger_left || o->format == FORMAT_JSON)
@@ -331,17 +332,20 @@ static void trigger_progress(const struct output *o, char *buf, size_t size)
 	while (came < r->events && came < info->trigger_left &&
 	       r->event[r->events - 1 - came].time > info->trigger_ns)
 		came++;
+	/* Others may have been overwritten if all in the ring are later than the hit */
+	all = came < r->events || came == info->trigger_left || !info->overwritten;
 	if (info->state & STACKBUF_FROZEN_TRIGGER)
-		snprintf(buf, size, " after %llu of %u events", came, info->trigger_left);
+		snprintf(buf, size, " after %s%llu of %u events", all ? "" : "at least ", came,
+			 info->trigger_left);
 	else
-		snprintf(buf, size, ", a trigger was hit: %llu of %u events are still to come",
-			 info->trigger_left - came, info->trigger_left);
+		snprintf(buf, size, ", a trigger was hit: %s%llu of %u events are still to come",
+			 all ? "" : "at most ", info->trigger_left - came, info->trigger_left);
 }
 
 const char *output_state(const struct output *o, char *buf, size_t size)
 {
 	u32 state = o->record->info.state;
-	char progress[80];
+	char progress[96];
 
 	if (!o->record->have_info)
 		return "unknown";
@@ -407,6 +411,8 @@ static void output_ring_times(const struct output *o, json_t *j)
 	if (!r->events)
 		return;
 	info_time(o, j, "oldest_ns", "oldest event", r->event[0].time);
+	if (r->whole_since)
+		info_time(o, j, "whole_since_ns", "all events since", r->whole_since);
 	info_time(o, j, "newest_ns", "newest event", r->event[r->events - 1].time);
 }
 

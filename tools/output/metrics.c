@@ -200,12 +200,14 @@ static void put_events(struct metrics *m, const struct record *r)
 
 static void put_ring(struct metrics *m, const struct record *r)
 {
-	u64 span = r->events ? r->event[r->events - 1].time - r->event[0].time : 0;
+	u64 newest = r->events ? r->event[r->events - 1].time : 0;
+	u64 since = r->whole_since ?: r->events ? r->event[0].time : 0;
+	u64 span = newest > since ? newest - since : 0;
 
 	gauge(m, "stackbuf_ring_size_bytes", "Size of the event ring.", r->info.events_size);
 	gauge(m, "stackbuf_ring_events", "Events in the ring.", r->events);
 	seconds(m, "stackbuf_ring_span_seconds",
-		"Time from the oldest event in the ring to the newest.", span);
+		"Time up to the newest event from which the ring has all events.", span);
 	counter(m, "stackbuf_ring_overwritten_total", "Events overwritten in the ring.",
 		r->info.overwritten);
 }

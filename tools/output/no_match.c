@@ -31,8 +31,7 @@ static unsigned int name_options(const struct output *o, unsigned int options, c
 	return nr;
 }
 
-/* The module's filters, as "the module records only events with comm=x; ", or "" */
-static char *name_filters(const struct stackbuf_info *info)
+char *output_filters(const struct stackbuf_info *info)
 {
 	const struct stackbuf_filter *f = &info->filter;
 	size_t size;
@@ -53,7 +52,7 @@ static char *name_filters(const struct stackbuf_info *info)
 		fprintf(out, ", limit=%u%s", f->limit, f->left ? "" : " (reached)");
 	text_close(out);
 	if (*text) {
-		char *whole = xasprintf("the module records only events with%s; ", text + 1);
+		char *whole = xasprintf("the module records only events with%s", text + 1);
 
 		free(text);
 		return whole;
@@ -74,12 +73,13 @@ void output_no_event(struct output *o)
 	const struct search *found = o->search;
 	const char *then = consequence(o);
 	unsigned int given = 0, alone = 0, most = 0, i;
-	char from[64], to[64], names[128], *searched, *only = name_filters(&o->record->info);
+	char from[64], to[64], names[128], *searched, *only = output_filters(&o->record->info);
+	const char *semicolon = *only ? "; " : "";
 	bool several;
 
 	if (!found->searched) {
-		report("no event: %sthe ring holds none (stackbuf info has the counters)%s", only,
-		       then);
+		report("no event: %s%sthe ring holds none (stackbuf info has the counters)%s", only,
+		       semicolon, then);
 		free(only);
 		return;
 	}
@@ -95,8 +95,8 @@ void output_no_event(struct output *o)
 	}
 	output_time(o, found->oldest, from, sizeof(from));
 	output_time(o, found->newest, to, sizeof(to));
-	searched = xasprintf("%s%llu event%s searched, from %s to %s", only, found->searched,
-			     found->searched == 1 ? "" : "s", from, to);
+	searched = xasprintf("%s%s%llu event%s searched, from %s to %s", only, semicolon,
+			     found->searched, found->searched == 1 ? "" : "s", from, to);
 	several = name_options(o, alone ?: given, names) > 1;
 	if (found->match && filter_given(found->filter, FILTER_FUNCTION))
 		report("no event matches: %s: of these %llu %s, and none is of the functions named%s",

@@ -160,6 +160,9 @@ void output_depth(const struct output *o);
  */
 void output_no_event(struct output *o);
 
+/* The module's filters: "the module records only events with comm=x", or ""; to be freed */
+char *output_filters(const struct stackbuf_info *info);
+
 /*
  * Report that --stack and --function choose none of the @nr stacks of @where: "the record", "the
  * text log"

@@ -189,6 +189,7 @@ static void put_sample(struct pprof *p, const struct stack_total *total, bool di
 	struct frame other;
 	char text[64];
 	unsigned int i;
+	u64 events;
 
 	symbols_name(p->o->symbols, stack);
 	for (i = 0; i < stack->named; i++)
@@ -199,7 +200,9 @@ static void put_sample(struct pprof *p, const struct stack_total *total, bool di
 	if (stack->cut || stack->gone)
 		put_varint(&packed, location(p, &other));
 	put_message(&sample, SAMPLE_LOCATION_ID, &packed);
-	put_varint(&packed, total->before ? -total->events : total->events);
+	/* The format has signed numbers */
+	events = total->events < INT64_MAX ? total->events : INT64_MAX;
+	put_varint(&packed, total->before ? -events : events);
 	put_message(&sample, SAMPLE_VALUE, &packed);
 	if (total->error) {
 		label_text(p, &sample, "error", total->error);

@@ -125,7 +125,7 @@ static void put_stacks(struct column *column, const struct output *o)
 			free(text);
 		}
 		put_json(&column[STACK], json_pack("[I,o,i,o]", (json_int_t)stack->id,
-						   json_number(stack->count + stack->in_ring),
+						   json_number(stack_events(stack)),
 						   stack->gone ? 2 : stack->cut, frames));
 	}
 }

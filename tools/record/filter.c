@@ -70,10 +70,17 @@ bool filter_single(const struct ranges *r, u32 *value)
 
 /* ---------------------------------------------------------------- times --- */
 
-/* From ns since boot to ns since 1970 */
-static u64 to_wall(const struct stackbuf_info *info, u64 ns)
+/* ns from 1970 until boot; negative if the clock was not set when the module was loaded */
+static s64 boot_time(const struct stackbuf_info *info)
 {
-	return info->load_realtime_ns + ns - info->load_ns;
+	return info->load_realtime_ns - info->load_ns;
+}
+
+u64 to_wall(const struct stackbuf_info *info, u64 ns)
+{
+	s64 boot = boot_time(info);
+
+	return boot < 0 && ns < -(u64)boot ? 0 : ns + boot;
 }
 
 static void shift(const struct time_value *w, u64 *value)
@@ -113,7 +120,7 @@ static void resolve_time(const struct time_value *w, const struct record *r, boo
 		__attribute__((fallthrough));
 	case WHEN_DATE:
 		/* Before boot: use the time of boot */
-		*value = wall > to_wall(&r->info, 0) ? wall - to_wall(&r->info, 0) : 0;
+		*value = (s64)wall > boot_time(&r->info) ? wall - boot_time(&r->info) : 0;
 		break;
 	}
 	*known = true;

@@ -181,6 +181,17 @@ static u64 newest_from(const struct record *r, struct pair_totals *t, const stru
 	return from;
 }
 
+/* The least that the times of a stack add up to */
+static unsigned __int128 least_sum(const struct pair_total *t)
+{
+	unsigned __int128 sum = 0;
+	unsigned int i;
+
+	for (i = 0; i < STACKBUF_PAIR_TIMES; i++)
+		sum += (unsigned __int128)t->times[i] * pairs_time(i);
+	return sum > t->longest ? sum : t->longest;
+}
+
 void pairs_read(const struct record *r, unsigned int number, const struct pair_span *span,
 		struct pair_totals *t)
 {
@@ -195,9 +206,12 @@ void pairs_read(const struct record *r, unsigned int number, const struct pair_s
 	memcpy(t->name, t->pair.name, sizeof(t->pair.name));
 	make_printable(t->name, sizeof(t->name));
 	take_probes(r, number, t);
+	/* pairs_next() took the first copy */
+	page_at(r, STACKBUF_PAIRS, 0, &t->copies);
 	/* Only pages copied across a reset have this number */
 	t->kept = !r->info.page.seq;
 	t->off = r->probes_off;
+	t->stopped = r->info.stop_ns;
 	/* Limit by the pages found: a claimed number of pages allocates nothing */
 	if (stacks > r->pairs) {
 		t->lost++;
@@ -235,6 +249,8 @@ void pairs_read(const struct record *r, unsigned int number, const struct pair_s
 	}
 	take_opens(r, t, &e, newest_from(r, t, &e, span), span->until, NULL);
 	for (i = 0; i < t->nr; i++) {
+		t->beyond += t->total[i].sum < least_sum(&t->total[i]) ||
+			     t->all.sum + t->total[i].sum < t->all.sum;
 		t->all.open += t->total[i].open;
 		t->all.value += t->total[i].value;
 		t->all.closed += t->total[i].closed;
@@ -256,7 +272,7 @@ void pairs_free(struct pair_totals *t)
 bool pairs_exact(const struct pair_totals *t)
 {
 	return !(t->pair.refused | t->pair.reopened | t->pair.parts | t->missed | t->absent |
-		 t->half | t->lost | t->copies | t->kept | !!t->off);
+		 t->half | t->lost | t->copies | t->kept | t->beyond | !!t->off);
 }
 
 u64 pairs_time(unsigned int i)

@@ -153,6 +153,28 @@ static bool is_outlived(const struct found_page *page, const u32 *next_page, siz
 		newest - (newest - seq) % lap > page[next_page[i]].seq + between;
 }
 
+/* Set @r->whole_since.  @next is from next_of_cpu() */
+static void find_whole(struct record *r, const struct found_page *page, size_t nr, const u32 *next)
+{
+	bool *follows = xcalloc(nr + 1, sizeof(*follows));
+	size_t i;
+
+	for (i = 0; i < nr; i++) {
+		const struct stackbuf_events_page *events = page[i].data;
+		struct cursor c;
+
+		if (page[i].kind != STACKBUF_EVENTS || !page[i].seq)
+			continue;
+		follows[next[i]] = true;
+		if (follows[i] || !events->first)
+			continue;
+		cursor_start(&c, events);
+		if (cursor_next(&c) == STEP_EVENT && c.event.time > r->whole_since)
+			r->whole_since = c.event.time;
+	}
+	free(follows);
+}
+
 /* ---------------------------------------------------------- everything --- */
 
 void record_parse(struct record *r, const struct page_set *set, u64 instance,
@@ -230,6 +252,7 @@ void record_parse(struct record *r, const struct page_set *set, u64 instance,
 			break;
 		}
 	}
+	find_whole(r, page, nr, next);
 	free(next);
 	free(page);
 
@@ -288,7 +311,7 @@ void duplicates_merge(struct record *r)
 
 	/* Stacks without frames cannot be compared; frames of stale stacks were in other code */
 	for (i = 0; (stack = stacks_next(&r->stacks, &i)); ) {
-		stack->own = stack->count + stack->in_ring;
+		stack->own = stack_events(stack);
 		if (stack->nr && !stack->stale)
 			all[nr++] = stack;
 	}

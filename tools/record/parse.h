@@ -158,6 +158,14 @@ struct stack {
 	size_t block_len;	/* bytes of @block */
 };
 
+/* The stack's events, of which the ring has some.  A damaged count is one above all others */
+static inline u64 stack_events(const struct stack *s)
+{
+	u64 events;
+
+	return __builtin_add_overflow(s->count, s->in_ring, &events) ? ~0ULL : events;
+}
+
 /* The table of stacks by id */
 struct stacks {
 	struct stack **stack;	/* in the order of entry */
@@ -237,6 +245,11 @@ struct record {
 	struct stackbuf_event *event;	/* events in time order */
 	size_t events;
 	u32 found;	/* events found, including those that are not kept */
+	/*
+	 * Time of the first event from which on no CPU's events were overwritten, ns; 0: none were.
+	 * A CPU that records little keeps its events longer than others, so the ring may begin before
+	 */
+	u64 whole_since;
 	struct text *text;	/* records of the text log, oldest first */
 	size_t texts;
 	struct found_page *pair;	/* pages of pairs */
@@ -360,6 +373,9 @@ bool probe_next(const struct record *r, unsigned int *i, struct stackbuf_probe *
 /* Events refused since the module was loaded, except by filters and limits */
 u64 record_refused(const struct record *r);
 
+/* From ns since boot to ns since 1970, at least 0 */
+u64 to_wall(const struct stackbuf_info *info, u64 ns);
+
 /* Hits that probes missed since the module was loaded */
 u64 probes_missed(const struct record *r);
 
@@ -424,6 +440,8 @@ struct pair_totals {
 	unsigned int copies;
 	bool kept;	/* they survived a reset: some are up to a second older than others */
 	const char *off;	/* why the kernel does not hit its probes, or NULL */
+	unsigned int beyond;	/* stacks whose sum of times exceeded 64 bits */
+	u64 stopped;	/* when recording stopped, and pairs with it, ns; 0: it did not */
 };
 
 /* Find the next pair after *@number, which begins at 0.  Return false if there is none */

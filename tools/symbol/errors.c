@@ -135,6 +135,7 @@ enum kind {
 	KIND_GONE,	/* its frames are unknown so far */
 	KIND_OTHER,	/* no return that a probe records for an error */
 	KIND_UNSET,	/* no probe is set there now: it may have been removed */
+	KIND_UNNAMED,	/* the function has no name here, and may have such a probe */
 	KIND_CANNOT_FAIL,
 	KIND_ERROR,
 	KIND_NULL,	/* an error, including NULL */
@@ -220,6 +221,10 @@ static void learn(struct errors *e, const struct stack *s, struct error_stack *k
 	bool null = false;
 
 	known->kind = KIND_OTHER;
+	if (s->origin == STACKBUF_AT_PROBE && !(s->named && f->name_len)) {
+		known->kind = has_probe(&e->returns, f, &null) ? KIND_ERROR : KIND_UNNAMED;
+		return;
+	}
 	if (!is_of_call(s))
 		return;
 	known->unsure = patterns_match_frame(&e->others, f);
@@ -441,6 +446,9 @@ static bool is_error(struct errors *e, const struct stackbuf_event *event,
 		return false;
 	case KIND_UNSET:
 		e->unset += error;
+		return false;
+	case KIND_UNNAMED:
+		e->unnamed += error;
 		return false;
 	default:
 		return false;

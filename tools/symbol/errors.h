@@ -73,6 +73,7 @@ struct errors {
 	/* Events that were left out, or are uncertain: */
 	u64 cannot_fail;	/* of functions that cannot return an error */
 	u64 unset;	/* tagged as an error, but the function has no probe now */
+	u64 unnamed;	/* the same, of functions without names here */
 	u64 unsure;	/* maybe of a probe on the call, not on its return */
 	u64 gone;	/* with unknown frames */
 

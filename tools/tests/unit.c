@@ -350,6 +350,29 @@ static void test_parts(void)
 	CHECK(!info_sane(m.info));
 }
 
+/* The ring may begin with the page of a CPU that records little: others' events are lost later */
+static void test_whole_since(void)
+{
+	struct maker_event e = { .cpu = 1, .time = MAKER_LOAD + 1000, .comm = "x" };
+	u64 addr[1] = { MAKER_BASE }, first;
+	unsigned int i;
+
+	maker_init(&m, 8, 1, 1, NULL);
+	e.stack = maker_stack(&m, addr, 1, false);
+	maker_event(&m, &e);
+	parse(&m, 0);
+	CHECK(r.events == 1 && !r.whole_since);
+	for (e.cpu = 0, i = 0; i < 20000; i++) {
+		e.time += 1000;
+		maker_event(&m, &e);
+	}
+	parse(&m, 0);
+	for (i = 0; i < r.events && r.event[i].cpu; i++)
+		;
+	first = i < r.events ? r.event[i].time : 0;
+	CHECK(first > MAKER_LOAD + 2000 && r.whole_since == first);
+}
+
 /* Pages as in a memory image: older copies, pages of another load, foreign pages */
 static void test_copies(void)
 {
@@ -1678,6 +1701,8 @@ static const char kallsyms[] =
 	"ffffffff81000700 T vfs_black\n"
 	"ffffffff81000800 T vfs_notrace\n"
 	"ffffffff81000900 T __SCT__vfs_call\n"
+	"ffffffff82000000 T _sinittext\n"
+	"ffffffff82000100 t vfs_init\n"
 	"ffffffffc0000000 t vfs_read\t[mod]\n"
 	"ffffffffc0000100 t vfs_extra\t[mod]\n"
 	"ffffffffc0000200 t vfs_bpf\t[bpf]\n"
@@ -1716,7 +1741,7 @@ static void test_patterns(void)
 		const char *text;
 		size_t matched, chosen;
 	} several[] = {
-		{ "vfs_r*", 3, 3 }, { "nosuch_*", 0, 0 }, { "vfs_*", 9, 5 }, { "vfs_twi?", 2, 0 },
+		{ "vfs_r*", 3, 3 }, { "nosuch_*", 0, 0 }, { "vfs_*", 10, 5 }, { "vfs_twi?", 2, 0 },
 		{ "vfs_read", 0, 0 },
 	};
 	struct patterns p = { 0 };
@@ -1732,6 +1757,7 @@ static void test_patterns(void)
 	CHECK(c.ambiguous == 1 && !strcmp(c.example, "vfs_twin"));
 	/* Without the lists of functions that allow no probe, the kernel must refuse them */
 	CHECK(!strcmp(choose("vfs_[bn]*", false, false, &c), "vfs_black vfs_notrace"));
+	CHECK(!strcmp(choose("vfs_[ei]*", false, false, &c), "mod:vfs_extra"));
 	CHECK(!strcmp(choose("vfs_rea?", false, true, &c), "mod:vfs_read vfs_read"));
 	CHECK(!strcmp(choose("mod:*", false, true, &c), "mod:vfs_extra mod:vfs_read"));
 	CHECK(!strcmp(choose("*_weak@arg2", false, true, &c), "vfs_weak@arg2"));
@@ -2306,6 +2332,7 @@ static const struct {
 	{ test_half_written, "half-written events are left out and counted" },
 	{ test_damaged_events, "a damaged page counts up to the damage" },
 	{ test_comm, "commands are printable" },
+	{ test_whole_since, "from when on the ring has all events" },
 	{ test_copies, "old copies, other loads, missing pages" },
 	{ test_cpus, "pages of as many CPUs as there are pages" },
 	{ test_parts, "records of builds that leave out parts" },
