@@ -114,7 +114,7 @@ busy() {
 sampled() {
 	echo "$HOLD:$RELEASE" >$P/pair && echo 3 >$P/every && echo "keep 30" >$L || return 1
 	"$STACKBUF" leaks >first && "$STACKBUF" leaks --json >json
-	echo 1 >$P/every && echo "drop 30" >$L
+	echo 1 >$P/every && echo "drop 30" >$L && echo >$P/pair
 	cat first
 	is "$(field open json) == 10" && grep -q '"exact":false' json && grep 'not exact: 20 were not recorded' first
 }
