@@ -26,6 +26,10 @@ void cmd_text(struct session *s, struct output *o, struct args *a)
 	session_report_source(s);
 	report_count(s->record.half_texts, "record was half written and is left out",
 		     "records were half written and are left out");
+	report_count(s->record.info.text_overwritten, "older record was overwritten (TEXT_KB=)",
+		     "older records were overwritten (TEXT_KB=)");
+	report_count(s->record.info.text_given_up, "stack was evicted before its record was written",
+		     "stacks were evicted before their records were written");
 	output_text(o, &a->wanted.filter);
 }
 
