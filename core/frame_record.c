@@ -47,31 +47,6 @@ static bool returns_replaced(void)
 }
 
 /*
- * Replace the function graph tracer's trampoline in frames @first to @nr - 1 of @scratch by the
- * addresses that stack_trace_save() reports there.  Both walks end with the same frames: that one
- * begins here.  Nothing is replaced if they differ.
- */
-static void resolve_graph(struct sbuf_scratch *scratch, int first, int nr)
-{
-	/* Recall does not learn this stack, so this array is free */
-	unsigned long *all = scratch->walk.regs, *pc = scratch->pc;
-	int all_nr = stack_trace_save(all, ARRAY_SIZE(scratch->walk.regs), 0), i;
-
-	/* Cut: nothing is known of its end */
-	if (nr == SBUF_WALK_MAX || all_nr == SBUF_WALK_MAX || all_nr < nr - first)
-		return;
-	all += all_nr - nr;
-	for (i = first; i < nr; i++)
-		if (sbuf_is_graph_trampoline(pc[i]) ?
-		    !all[i] || pc[i] == all[i] || sbuf_is_trampoline(all[i]) :
-		    pc[i] != all[i] && !sbuf_is_trampoline(all[i]))
-			return;
-	for (i = first; i < nr; i++)
-		if (sbuf_is_graph_trampoline(pc[i]))
-			pc[i] = all[i];
-}
-
-/*
  * sbuf_original_return() of @pc in the record at @at, which names the caller's record @fp.  @at is
  * on a stack that ends at @end, @fp may be on another one
  */
@@ -83,6 +58,35 @@ static unsigned long original_return(unsigned long pc, unsigned long at, unsigne
 	if (!SBUF_CALLS_BY_SP)
 		return sbuf_replaced_return(fp, fp);
 	return sbuf_replaced_return(at + 16, fp - at < end - at ? fp : end);
+}
+
+/*
+ * Replace the function graph tracer's trampoline in frames @first to @nr - 1 of @scratch by the
+ * addresses that stack_trace_save() reports there.  Both walks end with the same frames: that one
+ * begins here.  Nothing is replaced if they differ.  The records of these frames are in walk.bp.
+ */
+static void resolve_graph(struct sbuf_scratch *scratch, int first, int nr)
+{
+	/* Recall does not learn this stack, so this array is free */
+	unsigned long *all = scratch->walk.regs, *pc = scratch->pc, at;
+	int all_nr = stack_trace_save(all, ARRAY_SIZE(scratch->walk.regs), 0), i;
+
+	/* Cut: nothing is known of its end */
+	if (nr == SBUF_WALK_MAX || all_nr == SBUF_WALK_MAX || all_nr < nr - first)
+		return;
+	all += all_nr - nr;
+	for (i = first; i < nr; i++)
+		if (sbuf_is_graph_trampoline(pc[i]) ? !all[i] || pc[i] == all[i] :
+		    pc[i] != all[i] && !sbuf_is_trampoline(all[i]))
+			return;
+	for (i = first; i < nr; i++) {
+		if (!sbuf_is_graph_trampoline(pc[i]))
+			continue;
+		/* A kretprobe may have replaced it before */
+		at = scratch->walk.bp[i];
+		pc[i] = original_return(all[i], at, sbuf_kstack_load(at),
+					(at | (THREAD_SIZE - 1)) + 1);
+	}
 }
 
 int sbuf_record_walk(struct sbuf_scratch *scratch, const struct pt_regs *regs, unsigned long caller)
@@ -123,7 +127,10 @@ int sbuf_record_walk(struct sbuf_scratch *scratch, const struct pt_regs *regs, u
 		}
 		if (!pc)
 			break;
-		graph |= sbuf_is_graph_trampoline(pc);
+		if (sbuf_is_graph_trampoline(pc)) {
+			scratch->walk.bp[nr] = at;
+			graph = true;
+		}
 		/* The record does not match what is found */
 		if (graph || sbuf_is_trampoline(pc))
 			scratch->walk.cacheable = false;

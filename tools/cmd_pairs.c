@@ -211,7 +211,7 @@ static void print_summary(const struct output *o, const struct args *a,
 	if (t->copies)
 		fprintf(f, " %u pages have two copies that differ;", t->copies);
 	if (t->beyond)
-		fprintf(f, " %u sums of times have more than 64 bits;", t->beyond);
+		fprintf(f, " the times of %u add up to more than 64 bits;", t->beyond);
 	if (t->kept)
 		fputs(" the copy may be up to a second older than the reset;", f);
 	if (t->off)

@@ -247,7 +247,7 @@ struct record {
 	u32 found;	/* events found, including those that are not kept */
 	/*
 	 * Time of the first event from which on no CPU's events were overwritten, ns; 0: none were.
-	 * A CPU that records little keeps its events longer than others, so the ring may begin before
+	 * The ring may begin before: a CPU that records little keeps its events longer than others
 	 */
 	u64 whole_since;
 	struct text *text;	/* records of the text log, oldest first */

@@ -1847,7 +1847,7 @@ static int first_path(const void *a, const void *b)
  * In place of the blank "i": of an interrupt on the CPU of that number, "d": of its idle task, "=":
  * at the time of the one before, "l": long after it, "n": of a task by another name.  A frame is a
  * function's letter and its offset, "+": the trace was cut.  Small functions have no probe; "!" is
- * a part of B.
+ * a part of B, "?" a function without a name.
  */
 static const char *paths_of(const char *events)
 {
@@ -1884,6 +1884,7 @@ static const char *paths_of(const char *events)
 		for (w = words; *w && s->named < s->nr; w += 2) {
 			s->addr[s->named] = 0x1000 * *w + 0x10 * (w[1] - '0');
 			s->frame[s->named] = frame_take(*w == '!' ? xstrdup("B.cold+0x10/0x20") :
+							*w == '?' ? xstrdup("0xffffffffc0001000") :
 							xasprintf("%c+0x%x/0x1000", *w,
 								  0x10 * (w[1] - '0')),
 							s->addr[s->named], false);
@@ -1914,6 +1915,7 @@ static const char *paths_of(const char *events)
 	text[len] = '\0';
 	len += sprintf(text + len, "%s", e.unsure ? "unsure " : "");
 	len += sprintf(text + len, "%s", e.unset ? "unset " : "");
+	len += sprintf(text + len, "%s", e.unnamed ? "unnamed " : "");
 	len += sprintf(text + len, "%s", e.cannot_fail ? "cannot " : "");
 	sprintf(text + len, "%s", e.gone ? "gone " : "");
 	errors_free(&e);
@@ -1975,6 +1977,7 @@ static void test_errors(void)
 	/* What may be something else */
 	PATHS("1 X0A2 22", "X22 unsure ");
 	PATHS("1 y0A2 22", "unset ");
+	PATHS("1 ?0A2 22", "unnamed ");
 	PATHS("1 G0A2 22", "cannot ");
 	/* The part that the compiler puts elsewhere; another task with the number, or long after */
 	PATHS("1 C0b1A2m3 22,1 B0A2m3 22", "C22 B22 ");
