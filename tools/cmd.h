@@ -94,6 +94,9 @@ const char *session_probes_off(const struct session *s);
 /* Now, ns on the clock of events: else the latest known time */
 u64 session_now(const struct session *s);
 
+/* Report if times of day, which count from when the module was loaded, are wrong */
+void session_report_wall(const struct session *s);
+
 /* Return false if the above is only the time of the newest event */
 bool session_knows_now(const struct session *s);
 

@@ -28,6 +28,8 @@ void cmd_begin(struct session *s, struct args *a, bool live)
 		session_add_origin(s);
 	if (c->offset)
 		session_add_kernel_offset(s, &a->debug);
+	if (o->wall || filter_needs_wall(&a->wanted.filter))
+		session_report_wall(s);
 	o->record = &s->record;
 	o->search = &s->search;
 	o->symbols = &s->symbols;

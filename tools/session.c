@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include "cmd.h"
 #include "input/exclude.h"
@@ -457,6 +458,28 @@ static u64 kernel_clock(void)
 	if (f)
 		fclose(f);
 	return now;
+}
+
+/* 2020: a machine without a clock that runs on a battery begins in 1970 */
+#define CLOCK_WAS_SET	(1577836800 * NSEC_PER_SEC)
+
+void session_report_wall(const struct session *s)
+{
+	const struct stackbuf_info *info = &s->record.info;
+	u64 clock = s->source.live ? kernel_clock() : 0;
+	struct timespec now;
+	s64 off;
+
+	if (!s->record.have_info)
+		return;
+	if (info->load_realtime_ns < CLOCK_WAS_SET)
+		report("times of day are wrong: the machine's clock was not set when the module was loaded");
+	if (!clock || clock_gettime(CLOCK_REALTIME, &now))
+		return;
+	off = now.tv_sec * NSEC_PER_SEC + now.tv_nsec - to_wall(info, clock);
+	if (off > (s64)NSEC_PER_SEC * 2 || off < -(s64)NSEC_PER_SEC * 2)
+		report("times of day are %lld s off: the machine slept, or its clock was set, since the module was loaded",
+		       (long long)off / (s64)NSEC_PER_SEC);
 }
 
 bool session_knows_now(const struct session *s)

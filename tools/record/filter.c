@@ -199,6 +199,11 @@ static bool is_wall(const struct time_value *w)
 	return w->kind == WHEN_DAY || w->kind == WHEN_DATE;
 }
 
+bool filter_needs_wall(const struct filter *f)
+{
+	return is_wall(&f->given_since) || is_wall(&f->given_until);
+}
+
 bool filter_needs_record(const struct filter *f)
 {
 	return f->stack.nr || f->given_since.kind > WHEN_BOOT || f->given_until.kind > WHEN_BOOT;
@@ -210,7 +215,7 @@ const char *filter_resolve(struct filter *f, const struct record *r)
 	size_t i;
 	int not;
 
-	if ((is_wall(&f->given_since) || is_wall(&f->given_until)) && !r->have_info)
+	if (filter_needs_wall(f) && !r->have_info)
 		return "times of day need the page of stackbuf_info, which is missing";
 	if ((f->given_since.kind == WHEN_TRIGGER || f->given_until.kind == WHEN_TRIGGER) &&
 	    (!r->have_info || !r->info.trigger_ns))

@@ -85,6 +85,9 @@ const char *filter_set(struct filter *f, const char *option, const char *value);
  */
 const char *filter_resolve(struct filter *f, const struct record *r);
 
+/* Return true if times are given as times of day */
+bool filter_needs_wall(const struct filter *f);
+
 /* Return true if filter_match() needs filter_resolve() first */
 bool filter_needs_record(const struct filter *f);
 
