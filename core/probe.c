@@ -117,7 +117,7 @@ void sbuf_probe_set(struct stackbuf_probe *probe, unsigned long addr, unsigned i
  * value.  A concurrent reader of the record may find a probe's misses twice, here and in
  * missed_before, but always finds them at least once.
  */
-static DEFINE_RAW_SPINLOCK(missed_lock);
+DEFINE_RAW_SPINLOCK(sbuf_missed_lock);
 
 static void take_missed(struct stackbuf_probe *probe)
 {
@@ -125,17 +125,17 @@ static void take_missed(struct stackbuf_probe *probe)
 		WRITE_ONCE(probe->missed, ways[probe->way]->missed(probe));
 }
 
-/* Return false if missed_lock is held */
+/* Return false if sbuf_missed_lock is held */
 static bool update_missed(struct stackbuf_probe *probe)
 {
 	unsigned long flags;
 
-	if (!raw_spin_trylock_irqsave(&missed_lock, flags))
+	if (!raw_spin_trylock_irqsave(&sbuf_missed_lock, flags))
 		return false;
 	/* sbuf_probe_clear() may have run first */
 	if (probe->state == STACKBUF_PROBE_SET)
 		take_missed(probe);
-	raw_spin_unlock_irqrestore(&missed_lock, flags);
+	raw_spin_unlock_irqrestore(&sbuf_missed_lock, flags);
 	return true;
 }
 
@@ -155,13 +155,13 @@ void sbuf_probe_clear(struct stackbuf_probe *probe)
 	unsigned long flags;
 
 	lockdep_assert_held(&sbuf_probe_mutex);
-	raw_spin_lock_irqsave(&missed_lock, flags);
+	raw_spin_lock_irqsave(&sbuf_missed_lock, flags);
 	take_missed(probe);
 	sbuf_pair_lost(probe, probe->missed);
 	stackbuf_info.missed_before += probe->missed;
 	WRITE_ONCE(probe->missed, 0);
 	WRITE_ONCE(probe->state, STACKBUF_PROBE_PENDING);
-	raw_spin_unlock_irqrestore(&missed_lock, flags);
+	raw_spin_unlock_irqrestore(&sbuf_missed_lock, flags);
 	WRITE_ONCE(probe->functions, 0);
 	/* All that it matched may have been in a module that was unloaded */
 	if (strchr(probe->name, ':'))

@@ -7,6 +7,7 @@
 #define STACKBUF_PROBE_LIST_H
 
 #include <linux/lockdep.h>
+#include <linux/spinlock.h>
 
 #include "kprobe.h"
 #include "pair.h"
@@ -14,6 +15,9 @@
 #include "probe_resolve.h"
 #include "return.h"
 #include "tracepoint.h"
+
+/* Held around @missed of a struct sbuf_way; in any context only by a trylock */
+extern raw_spinlock_t sbuf_missed_lock;
 
 /**
  * struct sbuf_way - a way to set probes: a kprobe, ftrace, a tracepoint or a return probe

@@ -228,6 +228,25 @@ static void unhook(struct sbuf_hooks *own, const struct module *module)
 		WRITE_ONCE(per_cpu_ptr(sbuf_cpu, cpu)->return_node, NULL);
 }
 
+/* Free those whose functions have gone with their modules: a pattern has others */
+static void free_unhooked(struct sbuf_return *returns)
+{
+	struct sbuf_hooks **link = &returns->hooks, *own;
+	unsigned long flags;
+
+	while ((own = *link)) {
+		if (own->nr) {
+			link = &own->next;
+			continue;
+		}
+		raw_spin_lock_irqsave(&sbuf_missed_lock, flags);
+		sbuf_add(&returns->missed, sbuf_hooks_missed(own));
+		WRITE_ONCE(*link, own->next);	/* P3 */
+		raw_spin_unlock_irqrestore(&sbuf_missed_lock, flags);
+		free_hooks(own);
+	}
+}
+
 static void remove_returns(const struct module *module, unsigned long state)
 {
 	struct stackbuf_probe *probe;
@@ -247,8 +266,10 @@ static void remove_returns(const struct module *module, unsigned long state)
 			unhook(next, module);
 			left += next->nr;
 		}
-		if (left)
+		if (left) {
+			free_unhooked(&sbuf_place_of(probe)->returns);
 			continue;
+		}
 		sbuf_probe_clear(probe);	/* P3: nothing reads their counts any more */
 		for (; own; own = next) {
 			next = own->next;

@@ -150,6 +150,12 @@ goes() {
 	"$STACKBUF" info >info && grep 'return_int%return  .*pending' info && insmod /t/big/stackbuf_return.ko && "$STACKBUF" info >info &&
 		call int 1 1 && call outer 1 1 && exact && is "$(grep -c 'run;return_int 2$' folded) == 2" && grep 'return_outer;return_inner 1$' folded || { cat info folded; return 1; }
 }
+# A pattern has vfs_fsync() as well, and others: the module's part of it goes with the module, the rest stays
+some_go() {
+	anew '[vr]*_[fi][sn][yt]*%return' || return 1
+	for _ in 1 2 3; do call int 1 1 && rmmod stackbuf_return && insmod /t/big/stackbuf_return.ko || return 1; done
+	call int 1 1 && "$STACKBUF" count --folded --function return_int >folded && cat folded && is "$(grep -c 'run[^;]*;return_int[^;]* 4$' folded) == 1"
+}
 triggers() {
 	anew 'stackbuf_return:return_int%return' && echo 'stackbuf_return:return_long%return@error:2' >$P/trigger && call long 3 9 && call int 1 3 && [ "$(cat $P/enable)" = 1 ] || return 1
 	call long -3 1 && call int 2 9
@@ -322,6 +328,7 @@ grep -q '^CONFIG_DEBUG_INFO_BTF=y' /t/config || bpf=
 when "$bpf" "bpftrace or the kernel's BTF is not there" "as many as bpftrace's kretprobe counts" like_bpftrace
 result "removed while calls are inside, and unloaded" inside
 result "a module goes and comes back" goes
+with DYNAMIC_FTRACE "a module goes, of a pattern that has other functions" some_go
 result "a trigger" triggers
 on_x86 "the unwinder takes frame records" "what a save itself calls is missed, and counted" missed
 result "what makes no sense is refused, in one line" bad
