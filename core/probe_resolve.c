@@ -81,9 +81,7 @@ static void note_match(struct sbuf_resolver *resolver, const struct module *modu
 	struct sbuf_probe_request *request;
 
 	hlist_for_each_entry(request, resolver_head(resolver, function, len), node)
-		if (!strcmp(request->function, function) && is_named(request, module) &&
-		    /* Without ftrace the kernel would take its stack for that of a call */
-		    !(request->returns && is_no_function(function))) {
+		if (!strcmp(request->function, function) && is_named(request, module)) {
 			request->addr = addr;
 			request->site = stays ? call_site(addr) : 0;
 			request->matches++;
