@@ -552,9 +552,12 @@ says() {
 }
 
 nothing_found() {
+	# Without ftrace the command finds what patterns match, now
+	waits='nosuchmod:f\* is pending: it waits for a module nosuchmod, which is not loaded'
+	has_ftrace || waits='nosuchmod:f\*: no function matches: no module nosuchmod is loaded'
 	parameters >before
 	says '\(left out: probe: \|\)nosuch_\*: no function matches; if it is inlined, probe a caller' count -D 0.1 'vfs_f*' 'nosuch_*' &&
-		says 'nosuchmod:f\* is pending: it waits for a module nosuchmod, which is not loaded' snoop -D 0.1 vfs_fsync 'nosuchmod:f*' &&
+		says "$waits" snoop -D 0.1 vfs_fsync 'nosuchmod:f*' &&
 		says 'left out: probe: no_such_function: no such function; if it is inlined, probe a caller' count -D 0.1 'vfs_f*' no_such_function &&
 		refused 1 'no such function; .*count -l lists functions' snoop vfs_raed &&
 		says 'nosuchmod:f is pending: it waits for a module nosuchmod, which is not loaded' count -D 0.1 vfs_fsync nosuchmod:f || return
