@@ -207,9 +207,7 @@ static const char *probe_of(const char *word)
 static void report_lack(const struct session *s, const struct output *o)
 {
 	const struct record *r = &s->record;
-	u64 missed = probes_missed(r), refused = record_refused(r) +
-		r->lost[STACKBUF_NOT_SAMPLED] + r->lost[STACKBUF_OVER_LIMIT] +
-		r->lost[STACKBUF_EXCLUDED];
+	u64 missed = probes_missed(r), refused = record_refused(r) + record_left_out(r);
 	char when[64];
 
 	if (refused || missed)

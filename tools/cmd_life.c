@@ -12,16 +12,15 @@ static void report_lack(const struct output *o, const struct search *found)
 {
 	const struct record *r = o->record;
 	u64 refused = record_refused(r), missed = probes_missed(r);
-	u64 excluded = r->lost[STACKBUF_NOT_SAMPLED] + r->lost[STACKBUF_OVER_LIMIT] +
-		       r->lost[STACKBUF_EXCLUDED];
+	u64 left_out = record_left_out(r);
 	char when[64];
 
 	if (refused || missed)
 		report("%llu events were refused and %llu hits missed since the module was loaded: some may be of this address",
 		       refused, missed);
-	if (excluded)
+	if (left_out)
 		report("%llu events were not recorded because of a filter, a sample or a limit: some may be of this address",
-		       excluded);
+		       left_out);
 	if (r->info.overwritten && found->searched)
 		report("the ring goes back to %s: earlier events are not known",
 		       output_time(o, r->whole_since ?: found->oldest, when, sizeof(when)));

@@ -167,6 +167,16 @@ u64 record_refused(const struct record *r)
 	return refused;
 }
 
+u64 record_left_out(const struct record *r)
+{
+	const struct stackbuf_filter *f = &r->info.filter;
+	bool filtered = f->pid || f->cpu || *f->comm || f->cgroup;
+
+	/* Without a filter, those that are excluded are calls of the record's readers */
+	return r->lost[STACKBUF_NOT_SAMPLED] + r->lost[STACKBUF_OVER_LIMIT] +
+		(filtered ? r->lost[STACKBUF_EXCLUDED] : 0);
+}
+
 u64 probes_missed(const struct record *r)
 {
 	u64 missed = r->info.missed_before;

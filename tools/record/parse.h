@@ -373,6 +373,9 @@ bool probe_next(const struct record *r, unsigned int *i, struct stackbuf_probe *
 /* Events refused since the module was loaded, except by filters and limits */
 u64 record_refused(const struct record *r);
 
+/* Return how many events a filter, a sample or a limit left out */
+u64 record_left_out(const struct record *r);
+
 /* From ns since boot to ns since 1970, at least 0 */
 u64 to_wall(const struct stackbuf_info *info, u64 ns);
 
