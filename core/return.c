@@ -114,7 +114,6 @@ static bool is_hooked(const struct stackbuf_probe *probe, unsigned long site)
 {
 	const struct sbuf_hooks *own = sbuf_probe_is_set(probe, STACKBUF_PROBE_BY_RETURN) ?
 				       sbuf_place_of(probe)->returns.hooks : NULL;
-
 	unsigned int i;
 
 	for (; own; own = own->next)
