@@ -153,26 +153,14 @@ static bool is_outlived(const struct found_page *page, const u32 *next_page, siz
 		newest - (newest - seq) % lap > page[next_page[i]].seq + between;
 }
 
-/* Set @r->whole_since.  @next is from next_of_cpu() */
-static void find_whole(struct record *r, const struct found_page *page, size_t nr, const u32 *next)
+/* Note in @r->whole_since if events before this page, the first found of its CPU, are lost */
+static void note_first_page(struct record *r, const struct stackbuf_events_page *page)
 {
-	bool *follows = xcalloc(nr + 1, sizeof(*follows));
-	size_t i;
+	struct cursor c;
 
-	for (i = 0; i < nr; i++) {
-		const struct stackbuf_events_page *events = page[i].data;
-		struct cursor c;
-
-		if (page[i].kind != STACKBUF_EVENTS || !page[i].seq)
-			continue;
-		follows[next[i]] = true;
-		if (follows[i] || !events->first)
-			continue;
-		cursor_start(&c, events);
-		if (cursor_next(&c) == STEP_EVENT && c.event.time > r->whole_since)
-			r->whole_since = c.event.time;
-	}
-	free(follows);
+	cursor_start(&c, page);
+	if (page->first && cursor_next(&c) == STEP_EVENT && c.event.time > r->whole_since)
+		r->whole_since = c.event.time;
 }
 
 /* ---------------------------------------------------------- everything --- */
@@ -184,6 +172,7 @@ void record_parse(struct record *r, const struct page_set *set, u64 instance,
 	u64 size[ARRAYS], index[ARRAYS], newest[ARRAYS] = { 0 }, lap;
 	struct stack *stack;
 	size_t i, nr = 0;
+	bool *follows;	/* by page: the one before it, of the same CPU, was found */
 	u32 *next;
 	int a;
 
@@ -195,6 +184,7 @@ void record_parse(struct record *r, const struct page_set *set, u64 instance,
 			page[nr++] = set->page[i];
 	nr = pages_drop_old_copies(page, nr);
 	next = next_of_cpu(page, nr);
+	follows = xcalloc(nr + 1, sizeof(*follows));
 	for (i = 0; i < nr; i++)
 		if (page_array(page[i].kind) == ARRAY_INFO)
 			record_parse_info(r, &page[i]);
@@ -228,6 +218,9 @@ void record_parse(struct record *r, const struct page_set *set, u64 instance,
 
 		switch (page[i].kind) {
 		case STACKBUF_EVENTS:
+			follows[next[i]] |= next[i] && page[i].seq;
+			if (page[i].seq && !follows[i])
+				note_first_page(r, page[i].data);
 			if (page[i].seq)
 				parse_events(r, page[i].data, choice);
 			else if (((const struct stackbuf_events_page *)page[i].data)->word[0])
@@ -252,7 +245,7 @@ void record_parse(struct record *r, const struct page_set *set, u64 instance,
 			break;
 		}
 	}
-	find_whole(r, page, nr, next);
+	free(follows);
 	free(next);
 	free(page);
 

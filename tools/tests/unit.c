@@ -371,6 +371,13 @@ static void test_whole_since(void)
 		;
 	first = i < r.events ? r.event[i].time : 0;
 	CHECK(first > MAKER_LOAD + 2000 && r.whole_since == first);
+	/* One page alone is the first and the last of its CPU */
+	m.pages[ARRAY_EVENTS] = 1;
+	m.pages[ARRAY_INFO] = 0;
+	m.pages[ARRAY_STACKS] = 0;
+	m.pages[ARRAY_TEXT] = 0;
+	parse(&m, 0);
+	CHECK(r.events && r.whole_since == r.event[0].time);
 }
 
 /* Pages as in a memory image: older copies, pages of another load, foreign pages */
