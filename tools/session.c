@@ -476,7 +476,7 @@ void session_report_wall(const struct session *s)
 		report("times of day are wrong: the machine's clock was not set when the module was loaded");
 	if (!clock || clock_gettime(CLOCK_REALTIME, &now))
 		return;
-	off = now.tv_sec * NSEC_PER_SEC + now.tv_nsec - to_wall(info, clock);
+	off = now.tv_sec * NSEC_PER_SEC + now.tv_nsec - info_to_wall(info, clock);
 	if (off > (s64)NSEC_PER_SEC * 2 || off < -(s64)NSEC_PER_SEC * 2)
 		report("times of day are %lld s off: the machine slept, or its clock was set, since the module was loaded",
 		       (long long)off / (s64)NSEC_PER_SEC);

@@ -241,7 +241,7 @@ void watch_report_left_out(const struct watch *w);
 
 /*
  * Pass each event and its stack to @event until watch_over(), except the command's own events.
- * Return how many were overwritten before they were read.
+ * Return how many were overwritten, or lost their stacks, before they were read.
  */
 u64 watch_events(struct watch *w, void *arg,
 		 void (*event)(void *arg, const struct stackbuf_event *e, struct stack *stack));

@@ -23,7 +23,7 @@ const char *output_day(u64 ns, char *buf, size_t size)
 
 u64 output_realtime(const struct output *o, u64 ns)
 {
-	return to_wall(&o->record->info, ns);
+	return info_to_wall(&o->record->info, ns);
 }
 
 const char *output_time(const struct output *o, u64 ns, char *buf, size_t size)

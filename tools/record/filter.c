@@ -70,19 +70,6 @@ bool filter_single(const struct ranges *r, u32 *value)
 
 /* ---------------------------------------------------------------- times --- */
 
-/* ns from 1970 until boot; negative if the clock was not set when the module was loaded */
-static s64 boot_time(const struct stackbuf_info *info)
-{
-	return info->load_realtime_ns - info->load_ns;
-}
-
-u64 to_wall(const struct stackbuf_info *info, u64 ns)
-{
-	s64 boot = boot_time(info);
-
-	return boot < 0 && ns < -(u64)boot ? 0 : ns + boot;
-}
-
 static void shift(const struct time_value *w, u64 *value)
 {
 	*value = *value > w->earlier ? *value - w->earlier : 0;
@@ -108,7 +95,7 @@ static void resolve_time(const struct time_value *w, const struct record *r, boo
 		*value = r->info.trigger_ns;
 		break;
 	case WHEN_DAY:
-		sec = to_wall(&r->info, newest) / NSEC_PER_SEC;
+		sec = info_to_wall(&r->info, newest) / NSEC_PER_SEC;
 		localtime_r(&sec, &tm);
 		/* Do not add to midnight: the clock may be changed in between */
 		tm.tm_hour = w->ns / NSEC_PER_SEC / 3600;
@@ -120,7 +107,7 @@ static void resolve_time(const struct time_value *w, const struct record *r, boo
 		__attribute__((fallthrough));
 	case WHEN_DATE:
 		/* Before boot: use the time of boot */
-		*value = (s64)wall > boot_time(&r->info) ? wall - boot_time(&r->info) : 0;
+		*value = (s64)wall > info_boot_time(&r->info) ? wall - info_boot_time(&r->info) : 0;
 		break;
 	}
 	*known = true;

@@ -167,6 +167,18 @@ u64 record_refused(const struct record *r)
 	return refused;
 }
 
+s64 info_boot_time(const struct stackbuf_info *info)
+{
+	return info->load_realtime_ns - info->load_ns;
+}
+
+u64 info_to_wall(const struct stackbuf_info *info, u64 ns)
+{
+	s64 boot = info_boot_time(info);
+
+	return boot < 0 && ns < -(u64)boot ? 0 : ns + boot;
+}
+
 u64 record_left_out(const struct record *r)
 {
 	const struct stackbuf_filter *f = &r->info.filter;

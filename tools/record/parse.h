@@ -376,8 +376,11 @@ u64 record_refused(const struct record *r);
 /* Return how many events a filter, a sample or a limit left out */
 u64 record_left_out(const struct record *r);
 
+/* Return ns from 1970 until boot; negative if the clock was not set when the module was loaded */
+s64 info_boot_time(const struct stackbuf_info *info);
+
 /* From ns since boot to ns since 1970, at least 0 */
-u64 to_wall(const struct stackbuf_info *info, u64 ns);
+u64 info_to_wall(const struct stackbuf_info *info, u64 ns);
 
 /* Hits that probes missed since the module was loaded */
 u64 probes_missed(const struct record *r);
