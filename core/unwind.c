@@ -78,21 +78,31 @@ static inline void note_frame(struct sbuf_walk *walk, unsigned int nr,
 #define note_frame(walk, nr, state, address)	do { } while (0)
 #endif
 
-/* As unwind_next_frame(), with the return address that a kretprobe has replaced */
-static void next_frame(struct unwind_state *state, struct sbuf_walk *walk)
-{
-	unsigned long slot;
-
-	unwind_next_frame(state);
-	if (SBUF_HAVE_RESOLVED_WALKS || !sbuf_is_trampoline(state->ip))
-		return;
+/* The address of the return address that @state is at */
 #if SBUF_HAVE_ORC
-	slot = state->sp - sizeof(long);
+#define SLOT(state)		((state)->sp - sizeof(long))
+#elif SBUF_HAVE_RECORDS
+#define SLOT(state)		((unsigned long)((state)->bp + 1))
 #else
-	slot = (unsigned long)(state->bp + 1);
+#define SLOT(state)		((unsigned long)(state)->sp)
 #endif
-	state->ip = sbuf_replaced_return(slot, slot);
+
+/*
+ * As unwind_get_return_address(), with the return address that a kretprobe has replaced.  The ORC
+ * unwinder also needs it to find the next frame.
+ */
+static unsigned long return_address(struct unwind_state *state, struct sbuf_walk *walk)
+{
+	unsigned long address = unwind_get_return_address(state);
+
+	if (SBUF_HAVE_RESOLVED_WALKS || !sbuf_is_trampoline(address))
+		return address;
+	address = sbuf_original_return(address, SLOT(state));
+#if SBUF_HAVE_RECALL
+	state->ip = address;
+#endif
 	walk->cacheable = false;
+	return address;
 }
 
 /*
@@ -114,13 +124,13 @@ static int walk_frames(struct sbuf_scratch *scratch, struct pt_regs *regs, unsig
 		scratch->pc[nr++] = caller;
 	unwind_start(&state, current, regs, NULL);
 	note_start(walk, regs, &state);
-	for (; nr < ARRAY_SIZE(scratch->pc) && !unwind_done(&state); next_frame(&state, walk)) {
+	for (; nr < ARRAY_SIZE(scratch->pc) && !unwind_done(&state); unwind_next_frame(&state)) {
 		const struct pt_regs *entry = unwind_get_entry_regs(&state, NULL);
 		unsigned long address = 0;
 
 		/* A user-mode ip is not a frame, even if the task jumped to a kernel address */
 		if (!entry || !user_mode((struct pt_regs *)entry))
-			address = unwind_get_return_address(&state);
+			address = return_address(&state, walk);
 		note_frame(walk, nr, &state, address);
 		if (!address)
 			break;
