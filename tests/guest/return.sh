@@ -91,10 +91,14 @@ callers() {
 	is "$(wc -l <pairs) > 2" && ! grep -vE '^(0x[0-9a-f]+) \1$' pairs
 }
 
-# Probes at beginnings, beside probes on the returns of the same functions, and with the graph tracer started later
+# Probes at beginnings, set before and after probes on the returns of the same functions, and with the graph tracer
+# started later
 entered() {
-	anew 'stackbuf_return:return_int@retaddr,stackbuf_return:return_inner,stackbuf_return:return_*%return' && call outer 1 3 && exact && callers || { cat folded pairs; return 1; }
-	grep -q ';run;return_outer;return_inner;return_int 6$' folded && grep -q ';run;return_outer;return_inner 6$' folded || { cat folded; return 1; }
+	starts='stackbuf_return:return_int@retaddr,stackbuf_return:return_inner' returns='stackbuf_return:return_*%return'
+	for list in "$starts,$returns" "$returns,$starts"; do
+		anew "$list" && call outer 1 3 && exact && callers || { cat folded pairs; return 1; }
+		grep -q ';run;return_outer;return_inner;return_int 6$' folded && grep -q ';run;return_outer;return_inner 6$' folded || { cat folded; return 1; }
+	done
 	! grep -q '^CONFIG_FUNCTION_GRAPH_TRACER=y' /t/config || {
 		anew 'stackbuf_return:return_int@retaddr,stackbuf_return:return_inner' && echo 'return_*' >$G/set_ftrace_filter && echo function_graph >$G/current_tracer && call outer 1 3
 		exact && callers && grep -q ';run;return_outer;return_inner;return_int 3$' folded
