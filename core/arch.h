@@ -132,7 +132,8 @@ static inline unsigned long sbuf_arch_after_pad(unsigned long start)
 /*
  * Return the address of ftrace's call in the function that begins at @start, or 0 if it has none.
  * On x86 the call follows the landing pad, endbr64 or gen_endbr_poison(); on arm64 it follows the
- * instruction that saves the return address.  Nops may replace them.
+ * instruction that saves the return address.  Nops may replace them; from 6.19 on, x86 may have a
+ * jump to a BPF program's trampoline there.
  */
 #ifdef CONFIG_X86_64
 static inline unsigned long sbuf_arch_call_site(unsigned long start)
@@ -141,7 +142,8 @@ static inline unsigned long sbuf_arch_call_site(unsigned long start)
 	u32 code = READ_ONCE(*(const u32 *)site);
 
 	/* A call, the nop in its place, or int3 while one is patched into the other */
-	return (u8)code == 0xe8 || code == 0x00441f0f || (u8)code == 0xcc ? site : 0;
+	return (u8)code == 0xe8 || code == 0x00441f0f || (u8)code == 0xcc ||
+	       (IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_JMP) && (u8)code == 0xe9) ? site : 0;
 }
 #else
 static inline unsigned long sbuf_arch_call_site(unsigned long start)

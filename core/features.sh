@@ -45,6 +45,7 @@ TIMER_DELETE_SYNC	export timer_delete_sync	9b13df3fb64e ("timers: Rename del_tim
 HRTIMER_SETUP	export hrtimer_setup	908a1d775422 ("hrtimers: Introduce hrtimer_setup() to replace hrtimer_init()"), 6.13
 OBJPOOL	header linux/objpool.h	4bbd93455659 ("kprobes: kretprobe scalability improvement"), 6.7
 DEPOT_INIT	export stack_depot_init	2dba5eb1c73b ("lib/stackdepot: allow optional init and stack_table allocation by kvmalloc()"), 5.17
+CFI_JUMP_TABLES	name cfi_check_fn	CONFIG_CFI_CLANG, until 89245600941e ("cfi: Switch to -fsanitize=kcfi"), 6.1
 FPROBE_RET_IP	text \(\*(fprobe_exit_cb|exit_handler)\)\([^)]* ret_ip, struct pt_regs	cb16330d1274 ("fprobe: Pass return address to the handlers"), 6.6, until 762abbc0d09f ("fprobe: Use ftrace_regs in fprobe exit handler"), 6.14
 END
 }
@@ -68,7 +69,7 @@ if [ ! -e "$symbols" ] && [ ! -e "$source/kernel/stacktrace.c" ]; then
 fi
 
 headers() {
-	for header in linux/fprobe.h linux/ftrace.h linux/hex.h linux/module.h linux/objpool.h linux/sched.h linux/sched/isolation.h \
+	for header in linux/cfi.h linux/fprobe.h linux/ftrace.h linux/hex.h linux/module.h linux/objpool.h linux/sched.h linux/sched/isolation.h \
 		linux/slab.h linux/tracepoint.h trace/events/kmem.h trace/events/lock.h trace/events/sched.h; do
 		printf '#if __has_include(<%s>)\n#include <%s>\n#endif\n' $header $header
 	done

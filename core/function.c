@@ -189,7 +189,7 @@ static __always_inline void handle(unsigned long site, unsigned long parent,
 
 	if (unlikely(!(own->list & READ_ONCE(sbuf_probe_live))))
 		return;
-	if (unlikely(!sbuf_recursion_trylock(&handler))) {
+	if (unlikely(!sbuf_recursion_trylock(&handler, NULL))) {
 		count_missed(own, site);
 		return;
 	}
@@ -297,6 +297,7 @@ bool sbuf_function_is_ours(const char *name)
 		"kernel_text_address", "__kernel_text_address", "core_kernel_text",
 		"is_module_text_address", "__module_text_address", "__module_address", "mod_find",
 		"in_gate_area_no_mm", "__is_insn_slot_addr", "bpf_ksym_find", "__rcu_read_",
+		"bpf_has_frame_pointer",
 		"is_ftrace_trampoline", "ftrace_ops_trampoline", "is_bpf_text_address",
 		"is_kprobe_", "kretprobe_find_ret_addr", "rcu_is_watching",
 		"rcu_read_unlock_special", "irq_work_queue", "arch_irq_work_raise",

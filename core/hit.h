@@ -81,8 +81,19 @@ static __always_inline void sbuf_recursion_unlock(const struct sbuf_recursion *h
 	preempt_enable_notrace();
 }
 
-/* Return false if a save itself made the call: then record nothing, and do not unlock */
-static __always_inline bool sbuf_recursion_trylock(struct sbuf_recursion *handler)
+/* Where a function returns, arm64 may run handlers as at a breakpoint, with interrupts off */
+#ifdef KRETPROBES_BRK_IMM
+#define SBUF_IRQS_OFF_AT(regs)	(!interrupts_enabled(regs))
+#else
+#define SBUF_IRQS_OFF_AT(regs)	raw_irqs_disabled()
+#endif
+
+/*
+ * Return false if a save itself made the call: then record nothing, and do not unlock.  @returned
+ * are the registers where a function has returned, or NULL where one begins.
+ */
+static __always_inline bool sbuf_recursion_trylock(struct sbuf_recursion *handler,
+						   const struct pt_regs *returned)
 {
 	bool off;
 
@@ -93,7 +104,8 @@ static __always_inline bool sbuf_recursion_trylock(struct sbuf_recursion *handle
 	off = raw_irqs_disabled();
 	handler->was = READ_ONCE(handler->cpu->recursion);
 	if (unlikely(handler->was & SBUF_RECURSION_RUNS(handler->level))) {
-		if (!off || !(handler->was & SBUF_RECURSION_IRQS_ON(handler->level)) ||
+		if (!(returned ? SBUF_IRQS_OFF_AT(returned) : off) ||
+		    !(handler->was & SBUF_RECURSION_IRQS_ON(handler->level)) ||
 		    handler->was & SBUF_RECURSION_RUNS(SBUF_TRANSITION)) {
 			preempt_enable_notrace();
 			return false;

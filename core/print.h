@@ -5,7 +5,7 @@
 #ifndef STACKBUF_PRINT_H
 #define STACKBUF_PRINT_H
 
-#include "types.h"
+#include "unwind.h"
 
 /* Print a line to the kernel log.  The caller may hold any lock, but must not be in an NMI */
 __printf(1, 2) void sbuf_printk(const char *fmt, ...);
@@ -29,6 +29,10 @@ static __always_inline void sbuf_take_trace(struct stackbuf_trace *trace)
 	trace->depth = stack_trace_save(trace->pc, ARRAY_SIZE(trace->pc), 1);
 	trace->cut = trace->depth == ARRAY_SIZE(trace->pc) &&
 		stack_trace_save(pc, 1, 1 + trace->depth);
+	/* Before 5.16 ORC finds no frame beyond the trampoline of a kretprobe */
+	if (!SBUF_HAVE_RESOLVED_WALKS && trace->depth &&
+	    sbuf_is_trampoline(trace->pc[trace->depth - 1]))
+		trace->cut = true;
 }
 
 #endif /* STACKBUF_PRINT_H */

@@ -73,7 +73,7 @@ void sbuf_return_record(const struct sbuf_hooks *own, unsigned long site, unsign
 		this_cpu_write(sbuf_cpu->return_node, NULL);
 		return;
 	}
-	if (unlikely(!sbuf_recursion_trylock(&handler))) {
+	if (unlikely(!sbuf_recursion_trylock(&handler, regs))) {
 		sbuf_add(&sbuf_place_of(probe)->returns.missed, 1);
 		if (probe->role == STACKBUF_TRIGGERS)
 			sbuf_filter_trigger(sbuf_probe_number(probe));

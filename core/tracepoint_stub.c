@@ -24,7 +24,7 @@ static void handle_stub(unsigned long site, unsigned long parent, struct ftrace_
 	if (unlikely((void *)of - (void *)sbuf_places >= sizeof(sbuf_places) ||
 		     !sbuf_probe_records(of->probe)))
 		return;
-	if (unlikely(!sbuf_recursion_trylock(&handler))) {
+	if (unlikely(!sbuf_recursion_trylock(&handler, NULL))) {
 		sbuf_add(&of->probe->missed, 1);
 		return;
 	}

@@ -57,6 +57,8 @@ refused() {
 
 	echo '#undef CONFIG_KALLSYMS' >"$work/other.h"
 	result "no CONFIG_KALLSYMS: refused in one sentence" refused "stackbuf needs CONFIG_KALLSYMS"
+	echo 'typedef void (*cfi_check_fn)(void);' >"$work/other.h"
+	result "CONFIG_CFI_CLANG before 6.1: refused in one sentence" refused "stackbuf needs the addresses of the kernel's functions"
 	# The kernel's own headers may fail, too: look at the first error only
 	printf '#undef CONFIG_X86_64\n#include "%s/core/arch.h"\n' "${tree:-$top}" >"$work/other.h"
 	result "another architecture: refused in one sentence" refused "stackbuf knows x86-64 and arm64"

@@ -53,6 +53,7 @@ new() {
 			hrtimer_setup stack_depot_init __kmalloc_large_node_noprof &&
 		echo 'enum mod_mem_type { MOD_TEXT, MOD_INIT_TEXT };' >>linux/module.h &&
 		echo '#define DECLARE_TRACE_SYSCALL(name, proto, args) name' >linux/tracepoint.h &&
+		echo 'typedef void (*cfi_check_fn)(uint64_t id, void *ptr, void *diag);' >linux/cfi.h &&
 		echo 'struct kmem_cache_args { unsigned int sheaf_capacity; };' >linux/slab.h &&
 		event kmalloc_node 'const void *ptr, int node' && event kmem_cache_alloc 'const void *ptr, size_t bytes_alloc' &&
 		event kmem_cache_free 'const void *ptr, const struct kmem_cache *s' &&
