@@ -76,9 +76,10 @@ static int set_enable(const char *value, const struct kernel_param *param)
 		/* Before recording resumes: a trigger may stop it at once */
 		sbuf_pair_resume();
 		WRITE_ONCE(stackbuf_info.stop_ns, 0);
-		sbuf_state_change(STACKBUF_FROZEN_OOPS, false);
 		sbuf_filter_arm_again();
 		sbuf_state_change(STACKBUF_ENABLED, true);
+		/* After an oops this resumes it: arming would forget a hit */
+		sbuf_state_change(STACKBUF_FROZEN_OOPS, false);
 	} else {
 		bool was_running = sbuf_recording();
 

@@ -23,7 +23,7 @@
 #include "stackbuf_features.h"
 
 #if SBUF_HAS_CFI_JUMP_TABLES
-#error "stackbuf needs the addresses of the kernel's functions: CONFIG_CFI_CLANG hides them before Linux 6.1"
+#error "stackbuf needs the addresses of the kernel's functions: no CONFIG_CFI_CLANG before 6.1"
 #endif
 
 /* linux/kernel.h declared its functions before */

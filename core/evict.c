@@ -91,6 +91,8 @@ static struct stackbuf_stack *next_stack(u32 *from)
 		struct stackbuf_stack *stack = sbuf_table_at(granule);
 		u64 used = READ_ONCE(stackbuf_stacks[granule / SBUF_PAGE_GRANULES].used);
 
+		if (!(granule % SBUF_PAGE_GRANULES))
+			cond_resched();
 		if (granule % SBUF_PAGE_GRANULES && used & BIT_ULL(granule % SBUF_PAGE_GRANULES) &&
 		    sbuf_id_granule(READ_ONCE(stack->id)) == granule) {
 			unsigned int nr = READ_ONCE(stack->nr), words = READ_ONCE(stack->words);
@@ -113,7 +115,6 @@ static u32 room_before(u64 seq)
 	while ((stack = next_stack(&granule)))
 		if (!test_bit(granule, marked) && READ_ONCE(stack->seen) < seq)
 			room += sbuf_table_granules(stack->words);
-	cond_resched();
 	return room;
 }
 
@@ -241,6 +242,7 @@ static unsigned long evict_unreferenced(u32 wanted, bool soon)
 	if (!(u32)(sbuf_table_generation << SBUF_ID_BITS))
 		sbuf_recall_invalidate();
 	for_each_set_bit(granule, unlinked, SBUF_GRANULES) {
+		cond_resched();
 		stack = sbuf_table_at(granule);
 		if (test_bit(granule, marked)) {
 			relink_stack(stack);
@@ -268,7 +270,7 @@ void sbuf_evict_stacks(struct work_struct *work)
 	/* Keep the newest half of the ring, unless it has stalled: all events have new stacks */
 	int rounds = sbuf_evict_stalled && head == last ? 8 : 4, round;
 	unsigned long started;
-	bool starved = atomic_read(&sbuf_table_misses) >= SBUF_STACK_PAGES;
+	bool starved = atomic_read(&sbuf_table_misses) >= SBUF_STACK_PAGES, freed;
 	u32 used, wanted;
 
 	mutex_lock(&sbuf_table_mutex);
@@ -283,7 +285,10 @@ void sbuf_evict_stacks(struct work_struct *work)
 		if (!wanted)
 			break;
 		started += evict_unreferenced(wanted, starved || used > MUCH_USED);
-		if (atomic_read(&sbuf_table_used) <= MUCH_USED || round > rounds)
+		/* Large stacks leave granules at the end of each page, so less may be all */
+		freed = atomic_read(&sbuf_table_used) < used;
+		if ((atomic_read(&sbuf_table_used) <= MUCH_USED && (freed || !starved)) ||
+		    round > rounds)
 			break;
 		retire_pages(oldest + 1 + DIV_ROUND_UP(SBUF_EVENT_PAGES * round, 8));
 	}
@@ -292,7 +297,8 @@ void sbuf_evict_stacks(struct work_struct *work)
 	atomic_set(&sbuf_table_misses, 0);
 
 	last = atomic64_read(&sbuf_ring_head);
-	WRITE_ONCE(sbuf_evict_stalled, last == head && atomic_read(&sbuf_table_used) > MUCH_USED);
+	WRITE_ONCE(sbuf_evict_stalled, last == head &&
+		   (starved || atomic_read(&sbuf_table_used) > MUCH_USED));
 	WRITE_ONCE(evict_head, atomic64_read(&sbuf_ring_head) + 1 + SBUF_EVENT_PAGES / 8);
 	/* Use at most a fifth of a CPU's time */
 	WRITE_ONCE(evict_time, jiffies + 1 + 4 * (jiffies - started));

@@ -325,6 +325,17 @@ static bool __init is_of_kernel(const struct resource *resource)
 	       !strcasecmp(resource->name, "reserved");
 }
 
+/* Return the resource after @at in @claim, which has it, or NULL */
+static const struct resource *__init next_in(const struct resource *claim,
+					     const struct resource *at)
+{
+	if (at->child)
+		return at->child;
+	while (at != claim && !at->sibling)
+		at = at->parent;
+	return at == claim ? NULL : at->sibling;
+}
+
 /*
  * Claim the memory, so that drivers see it.  Memory that the kernel has reserved in RAM is in a
  * resource of its own, where request_mem_region() fails.
@@ -332,6 +343,7 @@ static bool __init is_of_kernel(const struct resource *resource)
 static bool __init claim_memory(void)
 {
 	struct resource *claim = &memory.claim;
+	const struct resource *at;
 
 	memory.requested = request_mem_region(memory.start, memory.size, KBUILD_MODNAME);
 	if (memory.requested)
@@ -339,7 +351,10 @@ static bool __init claim_memory(void)
 	*claim = (struct resource)DEFINE_RES_MEM_NAMED(memory.start, memory.size, KBUILD_MODNAME);
 	claim->flags |= IORESOURCE_BUSY;
 	if (!insert_resource(&iomem_resource, claim)) {
-		if ((!claim->child || is_of_kernel(claim->child)) && is_of_kernel(claim->parent))
+		/* A reservation is inside a claim that equals it, and a driver's inside that */
+		for (at = next_in(claim, claim); at && is_of_kernel(at); at = next_in(claim, at))
+			;
+		if (!at && is_of_kernel(claim->parent))
 			return true;
 		remove_resource(claim);
 	}

@@ -284,7 +284,8 @@ static bool take_entry(struct sbuf_probe_request *request, u8 lists)
 		request->fresh = true;
 		return true;
 	}
-	sbuf_refuse(request, "no room: at most %d probes", STACKBUF_PROBES_MAX);
+	sbuf_refuse(request, "no room: at most %d probes, with those of the list that this one replaces",
+		    STACKBUF_PROBES_MAX);
 	return false;
 }
 
@@ -297,7 +298,7 @@ static bool number_pairs(struct sbuf_resolver *resolver)
 	for (request = resolver->request; request < sbuf_resolver_end(resolver); request++) {
 		request->pair = sbuf_pair_get(request->pair_name, request->pair_len);
 		if (!request->pair) {
-			pr_err("pair: %.*s: no room: at most %d pairs of up to %zu bytes\n",
+			pr_err("pair: %.*s: no room: at most %d pairs of up to %zu bytes, with those that are set\n",
 			       (int)request->pair_len, request->pair_name, STACKBUF_PAIRS_MAX,
 			       sizeof_field(struct stackbuf_pair, name) - 1);
 			return false;

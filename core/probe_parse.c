@@ -92,13 +92,12 @@ static int split_pair(struct sbuf_resolver *resolver, const char *text, unsigned
 
 static int split_pairs(struct sbuf_resolver *resolver, const char *text)
 {
-	const char *end = text + strcspn(text, "\n"), *next;
+	size_t len;
 	int err = 0;
 
-	for (; text < end && !err; text = next + 1) {
-		next = memchr(text, ',', end - text) ?: end;
-		if (next > text)
-			err = split_pair(resolver, text, next - text);
+	for (; *text && !err; text += len + !!text[len]) {
+		len = strcspn(text, ",\n");
+		err = len ? split_pair(resolver, text, len) : 0;
 	}
 	return err;
 }
@@ -110,10 +109,10 @@ static inline int split_pairs(struct sbuf_resolver *resolver, const char *text) 
 static int split_triggers(struct sbuf_resolver *resolver, const char *text)
 {
 	static const struct sbuf_probe_request like = { .role = STACKBUF_TRIGGERS };
-	const char *end = text + strcspn(text, "\n"), *count, *digit;
+	const char *end = text + strlen(text), *count, *digit;
 	u64 events = 0;
 
-	while (end > text && end[-1] == ' ')
+	while (end > text && isspace(end[-1]))
 		end--;
 	for (count = end; count > text && isdigit(count[-1]); count--)
 		;
@@ -128,7 +127,7 @@ static int split_triggers(struct sbuf_resolver *resolver, const char *text)
 		end = count - 1;
 	}
 	resolver->events = events;
-	return split_list(resolver, text, end, ",", &like);
+	return split_list(resolver, text, end, ",\n", &like);
 }
 
 int sbuf_resolver_split(struct sbuf_resolver *resolver, const char *text)
@@ -187,7 +186,7 @@ static unsigned int parse_argument(const char *event, const char *word)
 	size_t len = strlen(word);
 	unsigned int n;
 
-	if (!strncmp(word, "arg", 3) && !kstrtouint(word + 3, 10, &n))
+	if (!strncmp(word, "arg", 3) && isdigit(word[3]) && !kstrtouint(word + 3, 10, &n))
 		return n;
 	for (n = 1; *at; at += strcspn(at, " "), at += *at == ' ', n++)
 		if (strcspn(at, " ") == len && !strncmp(at, word, len))
@@ -362,7 +361,7 @@ int sbuf_resolve_parse(struct sbuf_probe_request *request)
 	}
 	plus = text;
 	strsep(&plus, "+");
-	if (plus && kstrtouint(plus, 0, &request->offset))
+	if (plus && (!isdigit(plus[0]) || kstrtouint(plus, 0, &request->offset)))
 		return sbuf_refuse(request, "not an offset: FUNCTION+NUMBER is accepted, up to 0xffffffff");
 	/* A ".cold" part is entered by a jump from the middle of its function, not by a call */
 	if (request->tag && !request->returns && (request->offset || strstr(text, ".cold")))

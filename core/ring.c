@@ -393,6 +393,12 @@ static bool append_outer(struct sbuf_cpu *cpu, struct sbuf_event *event)
 			form = event->save->flags & SBUF_TAGGED ? STACKBUF_TAGGED : STACKBUF_SHORT;
 		} else {
 			form = STACKBUF_FULL;
+			/* The page was taken long after the event that this one has the time of */
+			if (unlikely(event->save->at_once == SBUF_AT_ONCE &&
+				     (s64)(now - page->time) < 0)) {
+				now = page->time;
+				event->time = now;
+			}
 			dt = now - page->time;
 			if (dt >= FULL_TIME_MAX)
 				return false;

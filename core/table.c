@@ -241,6 +241,7 @@ struct stackbuf_stack *sbuf_table_get(const struct sbuf_trace *trace, bool *is_n
 				return NULL;
 			mine = sbuf_table_at(granule);
 			WRITE_ONCE(mine->id, 0);
+			sbuf_keep(SBUF_STACKS, &mine->id, sizeof(mine->id));
 			/* T1: a reader sees no old frames of another stack as the id */
 			smp_wmb();
 			mine->nr = trace->nr;

@@ -23,6 +23,7 @@
 #include <linux/sched.h>
 #include <linux/string.h>
 #include <linux/time64.h>
+#include <linux/timekeeping.h>
 
 #include "table.h"
 #include "worker.h"
@@ -254,12 +255,13 @@ void sbuf_text_flush(struct work_struct *work)
 /* At a panic, for at most a second, as users wait for the machine to reboot */
 void sbuf_text_flush_panic(void)
 {
-	u64 until = sbuf_now() + NSEC_PER_SEC;
+	/* local_clock() may stand still while interrupts are off */
+	u64 until = ktime_get_mono_fast_ns() + NSEC_PER_SEC;
 	u32 granule = 0;
 
 	if (log_busy && log_at == log_then)
 		end_record(log_granule);
-	while (sbuf_now() < until && (granule = sbuf_table_next_pending(granule)))
+	while (ktime_get_mono_fast_ns() < until && (granule = sbuf_table_next_pending(granule)))
 		render(granule);
 }
 

@@ -13,6 +13,7 @@
 #include <linux/module.h>
 #include <linux/notifier.h>
 #include <linux/string.h>
+#include <linux/stringhash.h>
 #include <linux/tracepoint.h>
 
 #include "modules.h"
@@ -22,18 +23,25 @@
 /**
  * struct search - a search for a tracepoint
  * @name:	its name
- * @found:	the result, or NULL
+ * @want:	if not NULL, only this one: that of a group's event
+ * @found:	the result, the first one, or NULL
+ * @matches:	number of tracepoints that match
  */
 struct search {
 	const char *name;
+	const struct tracepoint *want;
 	struct tracepoint *found;
+	unsigned int matches;
 };
 
 static void match_tracepoint(struct tracepoint *tracepoint, void *arg)
 {
 	struct search *search = arg;
 
-	if (!search->found && !strcmp(tracepoint->name, search->name))
+	if (strcmp(tracepoint->name, search->name) ||
+	    (search->want && tracepoint != search->want))
+		return;
+	if (!search->matches++)
 		search->found = tracepoint;
 }
 
@@ -54,25 +62,28 @@ static void search_module(struct search *search, const struct module *module)
 }
 
 /*
- * Search modules.  Return the module, with a reference, or NULL.  A module that is being loaded is
- * not ready until its tracepoints are reported: its static keys are not initialised, and if loading
- * fails before that, nothing is reported.
+ * Search modules.  Return the module of the first match, with a reference, or NULL.  A module that
+ * is being loaded is not ready until its tracepoints are reported: its static keys are not
+ * initialised, and if loading fails before that, nothing is reported.
  */
 static struct module *search_modules(struct search *search)
 {
-	const struct module *module = NULL;
+	const struct module *module = NULL, *first = NULL;
 
 	preempt_disable();
 	while ((module = sbuf_modules_next(module))) {
 		if (!sbuf_modules_is_one(module) || READ_ONCE(module->state) != MODULE_STATE_LIVE)
 			continue;
 		search_module(search, module);
-		if (search->found && try_module_get((struct module *)module))
-			break;
-		search->found = NULL;
+		if (first || !search->matches)
+			continue;
+		if (try_module_get((struct module *)module))
+			first = module;
+		else
+			search->matches = 0;
 	}
 	preempt_enable();
-	return (struct module *)module;
+	return (struct module *)first;
 }
 
 int sbuf_tracepoint_find(const char *group, const char *event, struct trace_event_file **file)
@@ -86,27 +97,36 @@ int sbuf_tracepoint_find(const char *group, const char *event, struct trace_even
 	       0 : -ENOTTY;
 }
 
+static u32 hash_of(const struct module *module)
+{
+	return module ? full_name_hash(NULL, module->name, strlen(module->name)) : 0;
+}
+
 /* Record at an event.  @coming: the module that is being loaded and must have it, or NULL */
 static int attach(struct sbuf_tracepoint *of, const char *event,
 		  const struct trace_event_file *file, const struct module *coming)
 {
-	struct search search = { .name = event };
+	struct search search = { .name = event, .want = file ? file->event_call->tp : NULL };
 	struct module *module = NULL;
 	struct sbuf_symbol symbol;
-	int err;
+	int err = -ENOTUNIQ;
 
 	if (coming)
 		search_module(&search, coming);
 	else
 		for_each_kernel_tracepoint(match_tracepoint, &search);
-	if (!coming && !search.found)
+	if (!coming && !search.matches)
 		module = search_modules(&search);
-	if (!search.found)
+	if (!search.matches)
 		return -ENOENT;
+	if (search.matches > 1)
+		goto put;
+	of->module = hash_of(coming ?: module);
 	of->tracepoint = search.found;
 	of->iterator = (unsigned long)search.found->iterator;
 	of->size = sbuf_symbol_at(&symbol, of->iterator) ? symbol.size : 0;
 	err = sbuf_tracepoint_attach(of, file);
+put:
 	module_put(module);
 	return err;
 }
@@ -121,6 +141,7 @@ static int note_result(const struct sbuf_probe_request *request, int err)
 		{ -ENOTTY,
 		  "the event has no tracepoint of its own: for a system call there is t:raw_syscalls:sys_enter"
 		},
+		{ -ENOTUNIQ, "several modules have an event of this name: t:GROUP:EVENT" },
 		{ -EDESTADDRREQ,
 		  "this kernel checks indirect calls: its group is needed, and its module loaded: t:GROUP:EVENT"
 		},
@@ -198,12 +219,17 @@ static void set_pending(const struct module *module)
 
 	for (probe = sbuf_probe_next(NULL); probe; probe = sbuf_probe_next(probe)) {
 		struct sbuf_probe_request request = sbuf_probe_request_again(probe);
+		struct sbuf_tracepoint *of;
 		int err;
 
 		if (!sbuf_probe_is_pending(probe) || probe->way != STACKBUF_PROBE_BY_TRACEPOINT ||
 		    sbuf_resolve_parse(&request))
 			continue;
-		err = attach(&sbuf_place_of(probe)->tracepoint, request.event, NULL, module);
+		of = &sbuf_place_of(probe)->tracepoint;
+		/* Other modules may have events with this name, in other groups */
+		if (request.group && of->module != hash_of(module))
+			continue;
+		err = attach(of, request.event, NULL, module);
 		/* With -ENOENT the tracepoint is in another module */
 		if (err != -ENOENT && note_result(&request, err))
 			WRITE_ONCE(probe->state, STACKBUF_PROBE_REFUSED);

@@ -14,6 +14,7 @@
  * struct sbuf_tracepoint - a probe on a tracepoint
  * @probe:	its entry
  * @tracepoint:	the tracepoint
+ * @module:	hash of the name of the module that it is in; 0: the kernel
  * @iterator:	where its iterator begins
  * @size:	size of the iterator, bytes
  * @opener:	for a probe that closes: the probe whose handler also closes for it, or NULL
@@ -26,6 +27,7 @@
 struct sbuf_tracepoint {
 	struct stackbuf_probe *probe;
 	struct tracepoint *tracepoint;
+	u32 module;
 	unsigned long iterator, size;
 	union {
 		struct {

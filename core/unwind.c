@@ -5,6 +5,8 @@
  * Walking takes no lock, allocates nothing and does not sleep.
  */
 #ifdef CONFIG_RETHOOK
+/* It includes linux/freelist.h, which before 6.7 uses linux/bug.h without including it */
+#include <linux/bug.h>
 #include <linux/rethook.h>
 #endif
 

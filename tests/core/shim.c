@@ -471,6 +471,11 @@ u64 get_cycles(void)
 	return shim_clock ? shim_clock(true) : (shim_monotonic() + shim_clock_skew) * 3;
 }
 
+u64 ktime_get_mono_fast_ns(void)
+{
+	return local_clock();
+}
+
 u64 ktime_get_real_ns(void)
 {
 	struct timespec now;

@@ -214,6 +214,7 @@ static bool splits_lists(void)
 		{ SBUF_TRIGGERS, "m:f1:4294967295", 1, {}, U32_MAX, STACKBUF_TRIGGERS },
 		{ SBUF_TRIGGERS, "f:00", 1, {}, 0, STACKBUF_TRIGGERS },
 		{ SBUF_TRIGGERS, "f1", 1, {}, 0, STACKBUF_TRIGGERS },
+		{ SBUF_TRIGGERS, "a\n b:7\n", 2, { "a", "b" }, 7, STACKBUF_TRIGGERS },
 		{ SBUF_TRIGGERS, "", 0 },
 		{ SBUF_TRIGGERS, ":3", -EINVAL }, { SBUF_TRIGGERS, "f:4294967296", -EINVAL },
 		{ SBUF_TRIGGERS, "f:99999999999999999999999", -EINVAL },
@@ -221,6 +222,8 @@ static bool splits_lists(void)
 		  STACKBUF_PAIR_CLOSES },
 		{ SBUF_PAIRS, "m:a@arg1 m:b@arg2:m:c@arg1 m:d@arg1", 4,
 		  { "m:a@arg1", "m:b@arg2", "m:c@arg1" }, 0, STACKBUF_PAIR_CLOSES },
+		{ SBUF_PAIRS, "a@arg1:b@arg1\nc@arg1:d@arg1\n", 4,
+		  { "a@arg1", "b@arg1", "c@arg1" }, 0, STACKBUF_PAIR_CLOSES },
 		{ SBUF_PAIRS, "a@arg1", -EINVAL }, { SBUF_PAIRS, "a@arg1 m:b:c", -EINVAL },
 	};
 	unsigned int i, k;
@@ -299,7 +302,7 @@ static bool parses_probes(void)
 		"f@retaddr@arg1", "f+1@arg1", "f.cold@arg1", "f.cold@retaddr", "0x", "0x0", "0xg",
 		"0x1ffffffffffffffff", "0x10+1", ":f", "m:", ":", "m:n:f", "f g", "f*+0", "m*:f",
 		"f]", "f*(", "f()", "a/b", "a\\b", "\"f\"", "'f'", "{f}", "f\tg", "f+", "f+x", "f+-1",
-		"f+4294967296", "m:f+0x100000000", "f+1+1", "+1", "@arg1",
+		"f+4294967296", "f++4", "m:f+0x100000000", "f+1+1", "+1", "@arg1",
 		"f%", "f%ret", "f%return@", "f%return@arg1", "f%return@retaddr", "f%return%return",
 		"f+4%return", "0x10%return", "t:e%return", "f.cold%return", "%return", "f@retval",
 		"f@error", "f%return@retval@arg1",
@@ -856,6 +859,90 @@ static bool expires_walked_tasks(void)
 	return true;
 }
 
+/*
+ * A return that ends at once with the last event has its time, even if its page was taken long
+ * after that; the clock counts how often it is asked
+ */
+static u64 late_ns;
+static unsigned int late_reads;
+
+static u64 late_clock(bool cycles)
+{
+	return ++late_reads < 1000 ? late_ns : 0;
+}
+
+static bool at_once_in_a_new_page(void)
+{
+	struct sbuf_cpu *cpu = this_cpu_ptr(sbuf_cpu);
+	const struct sbuf_save save = { .from = SBUF_FRAME, .at_once = SBUF_AT_ONCE };
+	struct sbuf_event event = { .save = &save, .id = save_path(5, 0) };
+	u64 seq;
+
+	while (cpu->pos < STACKBUF_EVENT_WORDS - 14)
+		save_path(5, 0);
+	seq = cpu->page->page.seq;
+	event.time = cpu->time;
+	late_ns = cpu->time + NSEC_PER_SEC;
+	late_reads = 0;
+	cpu->clock.span = 0;
+	shim_clock = late_clock;
+	EXPECT(sbuf_ring_append(cpu, &event));
+	shim_clock = NULL;
+	cpu->clock.span = 0;
+	printf("# read %u times\n", late_reads);
+	EXPECT(late_reads < 100 && cpu->page->page.seq > seq && cpu->time == late_ns);
+	return true;
+}
+
+/* Record stack @n, of 8 granules: 7 stacks fit in a page.  Return its id, or 0 */
+static u32 save_large(unsigned int n)
+{
+	static struct sbuf_trace trace;
+	const struct sbuf_save save = { .from = SBUF_FRAME };
+	struct sbuf_event event = { .save = &save };
+	struct stackbuf_stack *stack;
+	unsigned long pc[34];
+	unsigned int i;
+	bool is_new;
+
+	for (i = 0; i < ARRAY_SIZE(pc); i++)
+		pc[i] = 0x700000000000UL + 64 * n + i;
+	sbuf_trace_encode(&trace, pc, ARRAY_SIZE(pc), false);
+	if (sbuf_table_granules(trace.words) != 8)
+		return 0;
+	stack = sbuf_table_get(&trace, &is_new);
+	if (!stack) {
+		/* As append_walk() does */
+		sbuf_ring_close_page_early(this_cpu_ptr(sbuf_cpu), false);
+		return 0;
+	}
+	event.id = stack->id;
+	if (!sbuf_ring_append(this_cpu_ptr(sbuf_cpu), &event))
+		return 0;
+	if (is_new)
+		sbuf_table_note_first(stack, &event);
+	return event.id;
+}
+
+/* They fill the table to 7/8 and no further, and the ring has events of all of them */
+static bool evicts_large_stacks(void)
+{
+	unsigned int n = 0, turn, tries, i;
+
+	for (turn = 0; turn < 30; turn++) {
+		while (save_large(n))
+			n++;
+		for (tries = 0; tries < 5 && !save_large(n); tries++) {
+			for (i = 0; i < SBUF_STACK_PAGES; i++)
+				save_large(n);
+			sbuf_evict_stacks(NULL);
+		}
+		EXPECT(tries < 5);
+	}
+	printf("# %u stacks\n", n);
+	return n >= 60;
+}
+
 /* A call through NULL: its address is no line that was seen before */
 static bool renders_null(void)
 {
@@ -903,6 +990,8 @@ static void *run(void *unused)
 	result(tears_no_page,
 	       "a page that is rebuilt is no valid copy at any instruction of that");
 	result(overwrites_no_newer_page, "a claim that comes late overwrites no newer page");
+	result(at_once_in_a_new_page, "a return at once, in a page that is taken much later");
+	result(evicts_large_stacks, "large stacks that fill the table to seven eighths are evicted");
 	result(expires_walked_tasks, "a task is walked, leaves code that is freed: its stack expires");
 	result(evicts_beside_a_lookalike,
 	       "a frame that looks like a huge stack keeps nothing from being evicted");

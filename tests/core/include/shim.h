@@ -371,6 +371,7 @@ u64 local_clock(void);
 u64 get_cycles(void);
 #define check_tsc_unstable()	0
 u64 ktime_get_real_ns(void);
+u64 ktime_get_mono_fast_ns(void);
 #define INITIAL_JIFFIES		0
 #define jiffies			((unsigned long)(shim_monotonic() / SHIM_JIFFY_NS))
 #define time_after_eq(a, b)	((long)((a) - (b)) >= 0)
