@@ -11,6 +11,7 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/mm.h>
+#include <linux/rcupdate.h>
 #include <linux/sort.h>
 
 #include "function.h"
@@ -38,7 +39,8 @@ struct function {
 /**
  * struct function_ops - attached to the functions in one list that have one kind of probes
  * @ops:	registered with ftrace
- * @list:	the list's bit
+ * @list:	the list's bit; 0: the kernel failed to unregister @ops, as when ftrace has died, and
+ *		still calls the handler, which then does nothing
  * @tag:	as in struct stackbuf_probe
  * @kind:	as in struct function
  * @nr:		number of functions; 0: not registered
@@ -65,11 +67,12 @@ struct list {
 	struct function_ops of_kind[KINDS];
 };
 
-static struct list lists[SBUF_LISTS];
+/* By the list's bit; the first one is always empty */
+static struct list lists[SBUF_LISTS + 1];
 
 static inline struct list *list_of(u8 list)
 {
-	return &lists[list - 1];
+	return &lists[list];
 }
 
 /* Return the index of a probe's ops in list.of_kind */
@@ -425,7 +428,10 @@ static int attach_kind(struct list *l, u8 list, unsigned int kind)
 
 	if (!site)
 		return -ENOMEM;
-	if (nr) {
+	if (nr && own->nr) {
+		/* detach_kind() has failed */
+		err = -ENODEV;
+	} else if (nr) {
 		*own = (struct function_ops){
 			.ops = { .func = handlers[kind / TAGS], .flags = OPS_FLAGS },
 			.list = list, .kind = kind,
@@ -453,7 +459,16 @@ static void detach_kind(struct function_ops *own)
 	if (!own->nr)
 		return;
 	sbuf_recall_mark_trampoline(own->ops.trampoline, own->ops.trampoline_size, false);
-	unregister_ftrace_function(&own->ops);
+	if (unregister_ftrace_function(&own->ops)) {
+		WRITE_ONCE(own->only, NULL);
+		WRITE_ONCE(own->list, 0);
+		sbuf_probe_note_stuck();
+		/* Wait for handlers that have found it in the list: first until they have begun */
+		if (IS_ENABLED(CONFIG_PREEMPTION))
+			synchronize_rcu_tasks();
+		synchronize_rcu();
+		return;
+	}
 	sbuf_ops_forget(&own->ops);
 	own->nr = 0;
 }
@@ -541,7 +556,7 @@ static void leave_functions(const struct module *module)
 	for (kind = 0; kind < KINDS; kind++) {
 		struct function_ops *own = &l->of_kind[kind];
 
-		if (!own->nr)
+		if (!own->nr || !own->list)
 			continue;
 		site = gather(l, kind, start, size, &nr);
 		/* An empty filter would mean all functions */

@@ -453,6 +453,15 @@ int sbuf_probe_write(struct sbuf_resolver *resolver)
 	return err;
 }
 
+bool sbuf_probes_stuck;
+
+void sbuf_probe_note_stuck(void)
+{
+	if (!sbuf_probes_stuck)
+		pr_crit("ftrace has died and still calls this module, which must not be unloaded\n");
+	sbuf_probes_stuck = true;
+}
+
 void sbuf_probe_remove_all(void)
 {
 	struct stackbuf_probe *probe;

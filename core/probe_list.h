@@ -111,6 +111,13 @@ int sbuf_refuse_error(const struct sbuf_probe_request *request, const struct sbu
  */
 int sbuf_probe_write(struct sbuf_resolver *resolver);
 
+/*
+ * Note that the kernel failed to unregister a handler, as when ftrace has died: it may still call
+ * it, so this module's code must stay
+ */
+extern bool sbuf_probes_stuck;
+void sbuf_probe_note_stuck(void);
+
 /* Remove all probes.  Does not use an empty list, which needs memory and could fail */
 void sbuf_probe_remove_all(void);
 

@@ -126,8 +126,13 @@ static bool is_hooked(const struct stackbuf_probe *probe, unsigned long site)
 /* Free @own, none of whose functions is hooked, unless the kernel still refers to it */
 static void free_hooks(struct sbuf_hooks *own)
 {
-	if (own->stuck)
+	static struct stackbuf_probe in_no_list;
+
+	if (own->stuck) {
+		WRITE_ONCE(own->probe, &in_no_list);
+		sbuf_probe_note_stuck();
 		return;
+	}
 	kvfree(own->hook);
 	kvfree(own);
 }

@@ -97,7 +97,7 @@ int sbuf_tracepoint_find(const char *group, const char *event, struct trace_even
 	       0 : -ENOTTY;
 }
 
-static u32 hash_of(const struct module *module)
+static u32 module_hash(const struct module *module)
 {
 	return module ? full_name_hash(NULL, module->name, strlen(module->name)) : 0;
 }
@@ -121,7 +121,7 @@ static int attach(struct sbuf_tracepoint *of, const char *event,
 		return -ENOENT;
 	if (search.matches > 1)
 		goto put;
-	of->module = hash_of(coming ?: module);
+	of->module = module_hash(coming ?: module);
 	of->tracepoint = search.found;
 	of->iterator = (unsigned long)search.found->iterator;
 	of->size = sbuf_symbol_at(&symbol, of->iterator) ? symbol.size : 0;
@@ -227,7 +227,7 @@ static void set_pending(const struct module *module)
 			continue;
 		of = &sbuf_place_of(probe)->tracepoint;
 		/* Other modules may have events with this name, in other groups */
-		if (request.group && of->module != hash_of(module))
+		if (request.group && of->module != module_hash(module))
 			continue;
 		err = attach(of, request.event, NULL, module);
 		/* With -ENOENT the tracepoint is in another module */

@@ -57,7 +57,8 @@ static void leave_stub(struct sbuf_tracepoint *of)
 	*at = of->next;
 	/* An empty filter would mean all functions */
 	if (!attached) {
-		unregister_ftrace_function(&stub_ops);
+		if (unregister_ftrace_function(&stub_ops))
+			sbuf_probe_note_stuck();
 		sbuf_ops_forget(&stub_ops);
 	} else if (!is_attached(of->site)) {
 		ftrace_set_filter_ip(&stub_ops, of->site, 1, 0);

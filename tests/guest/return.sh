@@ -324,10 +324,26 @@ no_errors() {
 		"$STACKBUF" errors -D 1 vfs_fsync 2>err && grep 'no error: these functions returned none' err
 }
 
+# When ftrace has died, it still calls what is attached.  Unloading then waits for ever
+dead() {
+	set_list '' && rmmod stackbuf && insmod /t/big/stackbuf.ko && set_list 'stackbuf_return:return_outer%return@retval' &&
+		echo 'stackbuf_return:return_int@sp:stackbuf_return:return_others@sp' >$P/pair && call outer 1 5 && echo 1 >$M/dead &&
+		echo >$P/pair && call outer 2 5 && set_list '' && call outer 3 5 || return 1
+	if set_list 'stackbuf_return:return_lon[g]' || echo 'stackbuf_return:return_int@sp:stackbuf_return:return_others@sp' >$P/pair; then echo 'ftrace lives'; return 1; fi
+	call outer 4 5 && call long 4 5
+	"$STACKBUF" log --json --function 'return_*' >log
+	rmmod stackbuf &
+	sleep 2
+	call outer 5 5 && kill -0 $! && dmesg | grep 'ftrace has died and still calls this module' >said && is "$(wc -l <said) == 1 && $(wc -l <log) == 15" || { cat log; return 1; }
+}
+
 insmod /t/big/stackbuf.ko && insmod /t/big/stackbuf_return.ko
 if [ -e /t/clock ]; then
 	result "errors: by a clock that stands still" errors_at_once
-	rmmod stackbuf_return stackbuf
+	dead=
+	has_ftrace && grep -q ' ftrace_disabled$' /proc/kallsyms || dead="this kernel has no ftrace, or no names for data"
+	unless "$dead" "ftrace has died: nothing is called that is not there" dead
+	[ -z "$dead" ] || rmmod stackbuf_return stackbuf
 	echo "done"
 	exit 0
 fi
@@ -344,7 +360,8 @@ result "a storm on all CPUs: each error is recorded, or counted as missed" count
 : "${bpf:=$(command -v bpftrace)}"
 grep -q '^CONFIG_DEBUG_INFO_BTF=y' /t/config || bpf=
 when "$bpf" "bpftrace or the kernel's BTF is not there" "as many as bpftrace's kretprobe counts" like_bpftrace
-when "$bpf" "bpftrace or the kernel's BTF is not there" "beside a BPF program at the function's end" beside_bpf
+[ -z "$bpf" ] || bpftrace --info 2>/dev/null | grep -q ' kfunc: yes' || bpf=
+when "$bpf" "no bpftrace, or this kernel takes no such program" "beside a BPF program at the function's end" beside_bpf
 result "removed while calls are inside, and unloaded" inside
 result "a module goes and comes back" goes
 with DYNAMIC_FTRACE "a module goes, of a pattern that has other functions" some_go

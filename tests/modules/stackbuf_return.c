@@ -230,13 +230,30 @@ static int set_hook(const char *text, const struct kernel_param *param)
 	return err;
 }
 
+/* As if ftrace had found code that it did not expect: it refuses everything from then on */
+static int set_dead(const char *text, const struct kernel_param *param)
+{
+	static struct kprobe data = { .symbol_name = "ftrace_disabled" };
+	bool dead;
+	int err = kstrtobool(text, &dead);
+
+	/* It is refused, as this is data, but its address is found */
+	if (err || !register_kprobe(&data) || !data.addr)
+		return err ?: -ENOENT;
+	WRITE_ONCE(*(int *)data.addr, dead);
+	data.addr = NULL;
+	data.flags = 0;
+	return 0;
+}
+
 static int get_calls(char *buffer, const struct kernel_param *param)
 {
 	return sysfs_emit(buffer, "%d\n", atomic_read(&called));
 }
 
 static const struct kernel_param_ops run_ops = { .set = run }, bare_ops = { .set = set_hook },
-				     calls_ops = { .get = get_calls };
+				     dead_ops = { .set = set_dead }, calls_ops = { .get = get_calls };
+module_param_cb(dead, &dead_ops, NULL, 0200);
 module_param_cb(bare, &bare_ops, NULL, 0200);
 module_param_cb(run, &run_ops, NULL, 0200);
 module_param_cb(calls, &calls_ops, NULL, 0400);
