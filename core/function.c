@@ -39,8 +39,8 @@ struct function {
 /**
  * struct function_ops - attached to the functions in one list that have one kind of probes
  * @ops:	registered with ftrace
- * @list:	the list's bit; 0: the kernel failed to unregister @ops, as when ftrace has died, and
- *		still calls the handler, which then does nothing
+ * @list:	the list's bit.  0: the kernel failed to unregister @ops, as when ftrace has died;
+ *		it still calls the handler, which then does nothing
  * @tag:	as in struct stackbuf_probe
  * @kind:	as in struct function
  * @nr:		number of functions; 0: not registered

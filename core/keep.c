@@ -11,7 +11,7 @@
  * record at any instant: what makes an entry valid (an id, a page's @seq, the first word of an
  * event) is stored after the rest, with a write barrier in between.  One CPU at a time stores to a
  * place: the owner of a page, the inserter of a stack, the holder of sbuf_table_mutex.  Only counts
- * of events are shared: sbuf_keep_word().  A worker copies the pages of stackbuf_info ten times a
+ * of events are shared: sbuf_keep_words().  A worker copies the pages of stackbuf_info ten times a
  * second, or once a second after pairs were set; so do an oops and a panic, see keep_pages().
  *
  * Copied pages have @seq 0, except event pages, so readers of a dump that has both prefer the
@@ -92,19 +92,24 @@ void sbuf_keep_copy(enum sbuf_array which, const void *from, size_t size)
 
 NOKPROBE_SYMBOL(sbuf_keep_copy);
 
-void sbuf_keep_word(enum sbuf_array which, const u64 *word)
+void sbuf_keep_words(enum sbuf_array which, const u64 *word, unsigned int nr)
 {
-	u64 *copy = copy_of(which, word), value;
+	u64 *copy = copy_of(which, word), value[2];
+	unsigned int i;
 
 	mb();	/* V2: after the addition */
 	do {
-		value = READ_ONCE(*word);
-		WRITE_ONCE(*copy, value);
+		for (i = 0; i < nr; i++) {
+			value[i] = READ_ONCE(word[i]);
+			WRITE_ONCE(copy[i], value[i]);
+		}
 		mb();	/* V2: the last CPU that stores sees what all others have added */
-	} while (READ_ONCE(*word) != value);
+		for (i = 0; i < nr && READ_ONCE(word[i]) == value[i]; i++)
+			;
+	} while (i < nr);
 }
 
-NOKPROBE_SYMBOL(sbuf_keep_word);
+NOKPROBE_SYMBOL(sbuf_keep_words);
 
 void sbuf_keep_appended(const u64 *event, u64 word)
 {

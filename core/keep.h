@@ -22,7 +22,7 @@ static inline bool sbuf_is_kept(void)
 }
 
 void sbuf_keep_copy(enum sbuf_array array, const void *from, size_t size);
-void sbuf_keep_word(enum sbuf_array array, const u64 *word);
+void sbuf_keep_words(enum sbuf_array array, const u64 *word, unsigned int nr);
 void sbuf_keep_appended(const u64 *event, u64 word);
 
 /*
@@ -35,11 +35,11 @@ static inline void sbuf_keep(enum sbuf_array array, const void *from, size_t siz
 		sbuf_keep_copy(array, from, size);
 }
 
-/* Copy one word, which other CPUs may change concurrently */
-static inline void sbuf_keep_shared(enum sbuf_array array, const u64 *word)
+/* Copy one word or two, which other CPUs may change concurrently */
+static inline void sbuf_keep_shared(enum sbuf_array array, const u64 *word, unsigned int nr)
 {
 	if (sbuf_is_kept())
-		sbuf_keep_word(array, word);
+		sbuf_keep_words(array, word, nr);
 }
 
 /* Copy a complete event, whose first word is @word */
@@ -67,7 +67,8 @@ void sbuf_keep_forget(struct debugfs_blob_wrapper *record);
 #else
 
 static inline void sbuf_keep(enum sbuf_array array, const void *from, size_t size) { }
-static inline void sbuf_keep_shared(enum sbuf_array array, const u64 *word) { }
+static inline void sbuf_keep_shared(enum sbuf_array array, const u64 *word,
+				    unsigned int nr) { }
 static inline void sbuf_keep_event(const u64 *event, u64 word) { }
 static inline int sbuf_keep_init(void) { return 0; }
 static inline void sbuf_keep_stopped(bool panic) { }

@@ -177,7 +177,7 @@ void sbuf_probe_exit(void)
 	sbuf_probe_remove_all();
 	WRITE_ONCE(param_state, PARAM_CLOSED);
 	mutex_unlock(&sbuf_probe_mutex);
-	/* A task that waits for ever is better than a machine that runs freed code */
+	/* A task that waits forever is better than a machine that runs freed code */
 	while (sbuf_probes_stuck)
 		msleep(MSEC_PER_SEC);
 	sbuf_tracepoint_exit();

@@ -90,8 +90,8 @@ static inline void count_events(u32 id, u64 n, u64 seq)
 
 		sbuf_add(&stack->count, n);
 		WRITE_ONCE(stack->seen, seq);
-		sbuf_keep_shared(SBUF_STACKS, &stack->count);
-		sbuf_keep_shared(SBUF_STACKS, &stack->seen);
+		/* And @seen, which follows it */
+		sbuf_keep_shared(SBUF_STACKS, &stack->count, 2);
 	}
 }
 

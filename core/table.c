@@ -196,7 +196,7 @@ static u32 alloc_granules(unsigned int n)
 			atomic_set(&sbuf_table_misses, 0);
 			atomic_add(n, &sbuf_table_used);
 			sbuf_page_bump_seq(&stackbuf_stacks[page].page);
-			sbuf_keep_shared(SBUF_STACKS, used);
+			sbuf_keep_shared(SBUF_STACKS, used, 1);
 			return page * SBUF_PAGE_GRANULES + start;
 		}
 		page = page + 1 < SBUF_STACK_PAGES ? page + 1 : 0;
@@ -219,7 +219,7 @@ void sbuf_table_free(u32 granule, unsigned int n)
 	/* T3, T4, a full barrier: all writes to these granules happen before they are free */
 	smp_mb__before_atomic();
 	atomic64_andnot(GENMASK_ULL(start + n - 1, start), (atomic64_t *)&page->used);
-	sbuf_keep_shared(SBUF_STACKS, &page->used);
+	sbuf_keep_shared(SBUF_STACKS, &page->used, 1);
 	atomic_sub(n, &sbuf_table_used);
 	atomic_set(&sbuf_table_misses, 0);
 }

@@ -29,6 +29,11 @@ refusals() {
 		no_memory "uses this memory: $words" $ram:16M && no_memory 'this memory is not reserved' 0xfed00000:4K &&
 		{ [ ! -e /t/taken ] || no_memory 'could not reserve this memory' taken; } && [ ! -e /sys/module/stackbuf ]
 }
+# What a driver has claimed, where the whole reservation is asked for, and half of it.  The driver is below it
+claimed() { # ADDRESS:SIZE
+	insmod /t/big/stackbuf_claim.ko start=$((${1%:*} + 0x100000)) size=65536 && no_memory 'a driver has claimed this memory' "$1:take" &&
+		no_memory 'a driver has claimed this memory' "${1%:*}:16M:take" && grep 'a driver' /proc/iomem && rmmod stackbuf_claim
+}
 # What a driver has left there, which claims nothing; it is not touched, and may be taken
 foreign() { # ADDRESS:SIZE
 	insmod /t/reed_solomon.ko && insmod /t/ramoops.ko mem_address="${1%:*}" mem_size=0x100000 record_size=0x4000 &&
@@ -142,6 +147,7 @@ total=$(wc -l </t/resets)
 # Where there is a second way to name it, by turns
 memory=$(sed -n "$((n % $(wc -l </t/keep) + 1))p" /t/keep)
 if [ "$n" = 0 ] && [ -e /t/ramoops.ko ]; then
+	on_x86 "the kernel's map has no reservation above it" "what a driver has claimed in it is refused" claimed 0x8000000:32M
 	result "what a driver has left there is refused, and taken if asked" foreign "$memory"
 	result "a load that a reset cut short is no other's; a byte elsewhere is" half_written
 	result "what earlier loads have left is not trusted" hostile

@@ -324,7 +324,7 @@ no_errors() {
 		"$STACKBUF" errors -D 1 vfs_fsync 2>err && grep 'no error: these functions returned none' err
 }
 
-# When ftrace has died, it still calls what is attached.  Unloading then waits for ever
+# When ftrace has died, it still calls what is attached.  Unloading then waits forever
 dead() {
 	set_list '' && rmmod stackbuf && insmod /t/big/stackbuf.ko && set_list 'stackbuf_return:return_outer%return@retval' &&
 		echo 'stackbuf_return:return_int@sp:stackbuf_return:return_others@sp' >$P/pair && call outer 1 5 && echo 1 >$M/dead &&

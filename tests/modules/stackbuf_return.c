@@ -7,6 +7,7 @@
  * VALUE times; asleep, which sleeps VALUE ms.  The parameter "calls" is how many calls of these
  * functions there were, "ns" how long the last run took.  "bare": 1 sets an fprobe, or where the
  * kernel has none a kretprobe, on return_int() that does nothing, 0 removes it.
+ * "dead": 1 makes ftrace believe that it has died, 0 that it lives.
  */
 #include <linux/delay.h>
 #include <linux/jiffies.h>
@@ -252,7 +253,8 @@ static int get_calls(char *buffer, const struct kernel_param *param)
 }
 
 static const struct kernel_param_ops run_ops = { .set = run }, bare_ops = { .set = set_hook },
-				     dead_ops = { .set = set_dead }, calls_ops = { .get = get_calls };
+				     dead_ops = { .set = set_dead },
+				     calls_ops = { .get = get_calls };
 module_param_cb(dead, &dead_ops, NULL, 0200);
 module_param_cb(bare, &bare_ops, NULL, 0200);
 module_param_cb(run, &run_ops, NULL, 0200);
