@@ -474,6 +474,42 @@ void sbuf_probe_remove_all(void)
 
 /* ---------------------------------------------------------------- modules --- */
 
+/*
+ * Modules that are being loaded, once they were reported.  If loading fails before that, as when a
+ * live patch refuses the module, its code is freed without a report
+ */
+static const struct module *coming[16];
+static bool too_many_come;
+
+/* Return false if it was not reported before, as it was already being loaded when we were */
+static bool note_coming(const struct module *module, bool comes)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(coming); i++) {
+		if (coming[i] != (comes ? NULL : module))
+			continue;
+		coming[i] = comes ? module : NULL;
+		return true;
+	}
+	too_many_come |= comes;
+	return too_many_come;
+}
+
+bool sbuf_probe_may_be_in(const struct module *module)
+{
+	unsigned long state = READ_ONCE(module->state);
+	unsigned int i;
+
+	lockdep_assert_held(&sbuf_probe_mutex);
+	if (state != MODULE_STATE_COMING || too_many_come)
+		return state != MODULE_STATE_GOING;
+	for (i = 0; i < ARRAY_SIZE(coming); i++)
+		if (coming[i] == module)
+			return true;
+	return false;
+}
+
 /* A pattern has no address of its own, and is matched in every module that is loaded */
 static bool is_pattern(const struct stackbuf_probe *probe)
 {
@@ -597,9 +633,11 @@ static void set_pending_probes(const struct module *module)
 void sbuf_probe_module(const struct module *module, unsigned long state)
 {
 	unsigned int i;
+	bool known;
 
 	mutex_lock(&sbuf_probe_mutex);
-	if (state == MODULE_STATE_COMING)
+	known = note_coming(module, state == MODULE_STATE_COMING);
+	if (state == (known ? MODULE_STATE_COMING : MODULE_STATE_LIVE))
 		set_pending_probes(module);
 	for (i = 0; i < ARRAY_SIZE(ways) && state != MODULE_STATE_COMING; i++)
 		if (ways[i])

@@ -228,7 +228,7 @@ static bool resolve_in_modules(struct sbuf_resolver *resolver)
 
 	preempt_disable();
 	while (whole && (module = sbuf_modules_next(module)))
-		if (sbuf_modules_is_one(module) && READ_ONCE(module->state) != MODULE_STATE_GOING)
+		if (sbuf_modules_is_one(module) && sbuf_probe_may_be_in(module))
 			whole = resolve_in(resolver, module);
 	preempt_enable();
 	return whole;

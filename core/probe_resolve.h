@@ -96,6 +96,12 @@ void sbuf_resolver_add(struct sbuf_resolver *resolver, struct sbuf_probe_request
  */
 int sbuf_resolve(struct sbuf_resolver *resolver);
 
+/*
+ * Return true if probes may be set in a module: it is loaded, or is being loaded and was reported.
+ * Under sbuf_probe_mutex
+ */
+bool sbuf_probe_may_be_in(const struct module *module);
+
 /* As sbuf_resolve(), for requests that were added, in one module that is being loaded */
 int sbuf_resolve_in_module(struct sbuf_resolver *resolver, const struct module *module);
 

@@ -439,6 +439,36 @@ follows() {
 	done
 	probe_is set
 }
+# Another module has an event of this name, in its own group.  It goes and comes while the probe waits
+groups() {
+	other=/sys/module/stackbuf_event2/parameters
+	set_list '' && rmmod stackbuf_event && insmod /t/big/stackbuf_event2.ko && insmod /t/big/stackbuf_event.ko || return 1
+	needs_group || refuses t:stackbuf_numbered 'several modules have an event of this name: t:GROUP:EVENT' || return 1
+	for group in stackbuf_test stackbuf_other; do
+		set_list "t:$group:stackbuf_numbered@arg2" && facts || return 1
+		before=$(fact events_recorded)
+		echo 3 >$E/run && echo 5 >$other/run && facts || return 1
+		recorded="$recorded $(($(fact events_recorded) - before))"
+	done
+	# The first one is gone while its probe waits
+	set_list t:stackbuf_test:stackbuf_numbered && rmmod stackbuf_event && rmmod stackbuf_event2 && insmod /t/big/stackbuf_event2.ko || return 1
+	"$STACKBUF" info >info && set_list '' && insmod /t/big/stackbuf_event.ko && rmmod stackbuf_event2 || return 1
+	[ "$recorded" = ' 3 5' ] && is "$(grep -c 't:stackbuf_test:stackbuf_numbered .*pending' info) == 1" || { echo "$recorded"; cat info; return 1; }
+}
+# A module that is refused before stackbuf hears of it: what is set meanwhile is not set in code that is freed
+refused_module() {
+	waits=/sys/module/stackbuf_refuse/parameters/waits
+	set_list '' && rmmod stackbuf_event && insmod /t/big/stackbuf_refuse.ko name=stackbuf_event || return 1
+	insmod /t/big/stackbuf_event.ko 2>/dev/null &
+	until grep -q Y $waits; do usleep 50000; done
+	set_list 'stackbuf_event:number_events,stackbuf_event:number_events+0,stackbuf_event:number_e*' && "$STACKBUF" info >during && echo 0 >$waits || return 1
+	wait $!
+	"$STACKBUF" info >after && rmmod stackbuf_refuse && insmod /t/big/stackbuf_event.ko && facts || return 1
+	before=$(fact events_recorded)
+	echo 5 >$E/run && "$STACKBUF" info >info && set_list stackbuf_test:context_save && facts &&
+		is "$(grep -c 'stackbuf_event:.*pending' during) == 3 && $(grep -c 'stackbuf_event:.*pending' after) == 3 && $(grep -c 'stackbuf_event:.*pending' info) == 0 && $(fact events_recorded) > $before" ||
+		{ cat during after info; return 1; }
+}
 E=/sys/module/stackbuf_event/parameters
 event=t:stackbuf_numbered
 ! needs_group || event=t:stackbuf_test:stackbuf_numbered
@@ -446,6 +476,9 @@ event=t:stackbuf_numbered
 when $T/events "this kernel has no events" \
 	"a tracepoint of a module: called directly and by its iterator, the same stack" one_stack
 when $T/events "this kernel has no events" "... which goes and comes under load" follows
+recorded=
+when $T/events "this kernel has no events" "... of two modules, in two groups" groups
+when $T/events "this kernel has no events" "a module that is not loaded in the end: nothing is set in it" refused_module
 ! has_events || { set_list '' && rmmod stackbuf_event; }
 
 # Kernels with lockdep take locks in a walk: each would come by the event again

@@ -3,7 +3,11 @@
  * stackbuf_event_trace.h - the event of stackbuf_event
  */
 #undef TRACE_SYSTEM
+#ifdef STACKBUF_EVENT_OTHER
+#define TRACE_SYSTEM stackbuf_other
+#else
 #define TRACE_SYSTEM stackbuf_test
+#endif
 
 #if !defined(STACKBUF_EVENT_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
 #define STACKBUF_EVENT_TRACE_H
