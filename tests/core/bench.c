@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * bench.c - what recall and an append take on a processor, in nanoseconds and cycles of its time
- * stamp counter, beside a walk of the same stack along its frame pointers
+ * stamp counter, also while another one records the same stack, beside a walk of the same stack
+ * along its frame pointers
  *
  * Prints a line for each: KIND FRAMES warm|cold, and then first quartile, median and third quartile
  * in ns, and the median in cycles.
@@ -28,6 +29,9 @@ static struct stack {
 	struct pt_regs with, without;
 	struct task_struct with_task, without_task;
 } stacks[STACKS] = { { .frames = 9 }, { .frames = 19 }, { .frames = 40 } };
+
+/* The same stacks, of the other CPU's tasks */
+static struct stack others[STACKS];
 
 /* The n-th function that unwind_next_frame() in shim.c takes for one of this kind */
 static unsigned long address(unsigned int n, unsigned int kind)
@@ -86,7 +90,7 @@ static noinline unsigned int walk(const struct pt_regs *regs, unsigned long *pc)
 }
 
 static unsigned long sink[STACKBUF_DEPTH_MAX];
-static u64 failed;
+static __thread u64 failed;
 
 static noinline void do_save(struct stack *s)
 {
@@ -129,10 +133,38 @@ static noinline void do_nothing(struct stack *s)
 static const struct kind {
 	const char *name;
 	void (*call)(struct stack *s);
+	bool beside;		/* while the other CPU records the same stack */
 } kinds[] = {
 	{ "save", do_save }, { "save_pointers", do_save_pointers }, { "recall", do_recall },
 	{ "walk", do_walk }, { "clock", do_clock }, { "nothing", do_nothing },
+	{ "beside", do_save, true },
 };
+
+/* The stack that the other CPU is to record, and the one that it records; -1: none */
+static int wanted = -1, recorded;
+
+static void *run_other(void *unused)
+{
+	int i, n;
+
+	shim_cpu_starts(1, &task);
+	for (;;) {
+		i = smp_load_acquire(&wanted);
+		smp_store_release(&recorded, i);
+		for (n = 0; n < 100 && i >= 0; n++)
+			do_save(&others[i]);
+		if (failed)
+			_exit(1);
+	}
+	return NULL;
+}
+
+static void let_other(int i)
+{
+	smp_store_release(&wanted, i);
+	while (smp_load_acquire(&recorded) != i)
+		;
+}
 
 #define KINDS	ARRAY_SIZE(kinds)
 
@@ -184,14 +216,19 @@ static void measure(bool cold)
 			for (k = 0; k < KINDS; k++) {
 				unsigned int calls = cold ? 1 : BATCH;
 
+				if (cold && kinds[k].beside)
+					continue;
 				if (cold)
 					evict_caches();
+				let_other(kinds[k].beside ? i : -1);
 				took[k][i][round] = cycles_of(&kinds[k], &stacks[i], calls) / calls;
 			}
 	for (i = 0; i < STACKS; i++)
 		for (k = 0; k < KINDS; k++) {
 			double *t = took[k][i];
 
+			if (cold && kinds[k].beside)
+				continue;
 			qsort(t, ROUNDS, sizeof(*t), compare);
 			printf("%s %u %s %.1f %.1f %.1f %.0f\n", kinds[k].name, stacks[i].frames,
 			       cold ? "cold" : "warm", t[ROUNDS / 4] * ns_of_cycle,
@@ -209,11 +246,8 @@ static void *run(void *unused)
 {
 	u64 start, cycles, walked;
 	unsigned int i, k;
-	cpu_set_t cpu;
+	pthread_t other;
 
-	CPU_ZERO(&cpu);
-	CPU_SET(sched_getcpu(), &cpu);
-	pthread_setaffinity_np(pthread_self(), sizeof(cpu), &cpu);
 	shim_cpu_starts(0, &task);
 	start = shim_monotonic();
 	cycles = __rdtsc();
@@ -223,12 +257,17 @@ static void *run(void *unused)
 	for (i = 0; i < STACKS; i++) {
 		build(&stacks[i].with_task, &stacks[i].with, stacks[i].frames, 2);
 		build(&stacks[i].without_task, &stacks[i].without, stacks[i].frames, 0);
+		build(&others[i].without_task, &others[i].without, stacks[i].frames, 0);
 		/* The first events walk, and teach recall */
 		for (k = 0; k < 4; k++) {
 			do_save(&stacks[i]);
 			do_save_pointers(&stacks[i]);
 		}
 	}
+	pthread_create(&other, NULL, run_other, NULL);
+	for (i = 0; i < STACKS; i++)
+		let_other(i);
+	let_other(-1);
 	walked = walks();
 	measure(false);
 	measure(true);
@@ -246,7 +285,11 @@ int main(void)
 {
 	pthread_t thread;
 
-	shim_init(1);
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2) {
+		fputs("bench: two processors are needed\n", stderr);
+		return 1;
+	}
+	shim_init(2);
 	shim_silent = true;
 	pthread_create(&thread, NULL, run, NULL);
 	pthread_join(thread, NULL);

@@ -6,8 +6,6 @@
 #   costs   prints lines "NAME FRAMES COST"
 #   own     the same of stackbuf and a walk only
 #   sights  prints lines "NAME_CONTEXT FRAMES MEAN MAX": the first events of stacks, and a walk
-#   pairs   prints lines "pair A B C D": rounds per ms of one CPU and of two that share
-#           nothing, then of one and of two that save a stack
 #   loads   prints lines "load NAME EVENTS RECALLED INTERRUPTS COST P99 MAX WALKCOST WALKP99
 #           WALKMAX"; INTERRUPTS is how many of 10,000 events occurred in softirqs and interrupts
 #   answers prints lines "answer NAME FIGURE": leaks and off-CPU times beside bcc's
@@ -356,7 +354,6 @@ returns) returns ;;
 costs) all_costs ;;
 own) own_costs ;;
 sights) sights ;;
-pairs) insmod /t/stackbuf.ko && costs pairs=100 rounds=30000 ;;
 loads) loads ;;
 answers) answers ;;
 esac

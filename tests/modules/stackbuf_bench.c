@@ -2,8 +2,7 @@
 /*
  * stackbuf_bench - what one event costs, compared with the kernel's own calls
  *
- * Unloading it measures and prints one line per figure to the kernel log; with
- * the parameter pairs, loading it does:
+ * Unloading it measures and prints one line per figure to the kernel log:
  *
  *	stackbuf_bench: NAME FRAMES COST
  *
@@ -13,7 +12,6 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/kernel.h>
-#include <linux/kthread.h>
 #include <linux/math.h>
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -24,11 +22,6 @@
 static int rounds = 2000;
 module_param(rounds, int, 0444);
 MODULE_PARM_DESC(rounds, "Events of each measurement (default 2000)");
-
-static int pairs;
-module_param(pairs, int, 0444);
-MODULE_PARM_DESC(pairs,
-		 "Instead: so often, events per ms of one CPU and of two, for rounds events each");
 
 static char *probed;
 module_param(probed, charp, 0444);
@@ -137,105 +130,8 @@ static void measure_all(const struct bench *bench, int n, int inner)
 	}
 }
 
-/*
- * Threads on one CPU each, started together, for the same number of events.  alone() shares
- * nothing between CPUs: it shows what the machine itself loses with two CPUs busy.
- */
-
-static noinline void alone(unsigned long *memory)
-{
-	int i;
-
-	for (i = 0; i < 100; i++)
-		WRITE_ONCE(memory[i % 16], READ_ONCE(memory[i % 16]) + i);
-}
-
-struct job {
-	bool save;
-	u64 start, end;
-	unsigned long memory[32] ____cacheline_aligned;
-};
-
-static atomic_t waiting;
-
-static int worker(void *data)
-{
-	struct job *job = data;
-	int i;
-
-	atomic_dec(&waiting);
-	while (atomic_read(&waiting) > 0)
-		cpu_relax();
-	job->start = ktime_get_ns();
-	for (i = 0; i < rounds; i++) {
-		if (job->save)
-			stackbuf_save();
-		else
-			alone(job->memory);
-		if (i % 1000 == 0)
-			cond_resched();
-	}
-	WRITE_ONCE(job->end, ktime_get_ns());
-	while (!kthread_should_stop())
-		schedule_timeout_interruptible(1);
-	return 0;
-}
-
-/* Events per ms of @threads CPUs, or an error */
-static long throughput(bool save, int threads)
-{
-	static struct job jobs[2];
-	struct task_struct *task[2];
-	u64 start = U64_MAX, end = 0;
-	int i;
-
-	atomic_set(&waiting, threads);
-	for (i = 0; i < threads; i++) {
-		jobs[i].save = save;
-		jobs[i].end = 0;
-		task[i] = kthread_create(worker, &jobs[i], "worker/%d", i);
-		if (IS_ERR(task[i]))
-			return PTR_ERR(task[i]);
-		kthread_bind(task[i], i);
-	}
-	for (i = 0; i < threads; i++)
-		wake_up_process(task[i]);
-	for (i = 0; i < threads; i++) {
-		while (!READ_ONCE(jobs[i].end))
-			schedule_timeout_uninterruptible(1);
-		kthread_stop(task[i]);
-		start = min(start, jobs[i].start);
-		end = max(end, jobs[i].end);
-	}
-	return div64_u64((u64)rounds * threads * NSEC_PER_MSEC, end - start);
-}
-
-/* Alternate between the four measurements, as the speed of the host varies */
-static int measure_pairs(void)
-{
-	long rate[4];
-	int i, n;
-
-	if (num_online_cpus() < 2)
-		return -EINVAL;
-	/* Wrap the ring first: reusing a page costs more than the first use */
-	for (n = 0; n < 8; n++)
-		throughput(true, 2);
-	for (n = 0; n < pairs; n++) {
-		for (i = 0; i < ARRAY_SIZE(rate); i++) {
-			rate[i] = throughput(i >= 2, 1 + i % 2);
-			if (rate[i] < 0)
-				return rate[i];
-		}
-		pr_info("pair %ld %ld %ld %ld\n", rate[0], rate[1], rate[2], rate[3]);
-	}
-	return 0;
-}
-
 static int __init bench_init(void)
 {
-	if (pairs)
-		return measure_pairs();
 	return probed ? 0 : stack_depot_init();
 }
 module_init(bench_init);
@@ -245,8 +141,6 @@ static void __exit bench_exit(void)
 {
 	const struct bench bench = { probed, event ? bench_event : bench_probed };
 
-	if (pairs)
-		return;
 	if (probed)
 		measure_all(&bench, 1, 1);
 	else
