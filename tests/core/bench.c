@@ -149,8 +149,10 @@ static void *run_other(void *unused)
 
 	shim_cpu_starts(1, &task);
 	for (;;) {
+		_mm_pause();
 		i = smp_load_acquire(&wanted);
-		smp_store_release(&recorded, i);
+		if (i != recorded)
+			smp_store_release(&recorded, i);
 		for (n = 0; n < 100 && i >= 0; n++)
 			do_save(&others[i]);
 		if (failed)
