@@ -23,8 +23,8 @@ nothing_lost() {
 		NF == 3 { said[$1 " " $2] = $3; next }
 		{
 			kept++
-			# N CPU FIRST LAST GAPS.  The last thousandth may be saved and not on the console yet
-			if (!said[$1 " " $2] || $4 < said[$1 " " $2] || $4 > said[$1 " " $2] + 1000 || $5) {
+			# N CPU FIRST LAST GAPS.  The last thousandths may be saved and not on the console yet
+			if (!said[$1 " " $2] || $4 < said[$1 " " $2] || $4 > said[$1 " " $2] + 20000 || $5) {
 				print "reset", $1, "CPU", $2, "said", said[$1 " " $2], "kept from", $3, "to", $4, "with", $5, "gaps"
 				bad++
 			}

@@ -92,7 +92,7 @@ hung() {
 	echo 0 >/proc/sys/kernel/hung_task_timeout_secs
 	[ "$(latest trigger)" = t:sched:sched_process_hang ]
 }
-# Where a CPU kept RCU waiting: the last event came in an interrupt of that loop
+# Where a CPU kept RCU waiting: the last event came in an interrupt of that loop, or of a CPU that was idle and saw it first
 stalled() {
 	echo >$P/pair && echo print_cpu_stall_info >$P/trigger && echo print_cpu_stall_info >$P/probe && echo 1 >$P/enable &&
 		echo 3 >/sys/module/rcupdate/parameters/rcu_cpu_stall_timeout &&
@@ -107,7 +107,7 @@ stalled() {
 	echo >$P/probe
 	[ "$(cat $P/enable)" = 0 ] && [ "$(latest trigger)" = print_cpu_stall_info ] || return 1
 	"$STACKBUF" log --until trigger --last 1 >last
-	echo >$P/trigger && echo 1 >$P/enable && grep -q hardirq last && grep -q '^	leak_spin+' last || { cat last; return 1; }
+	echo >$P/trigger && echo 1 >$P/enable && grep -q hardirq last && grep -qE '^	(leak_spin|do_idle)[+]' last || { cat last; return 1; }
 }
 
 insmod /t/big/stackbuf.ko && insmod /t/big/stackbuf_leak.ko
