@@ -275,6 +275,13 @@ reported() {
 	return 1
 }
 
+# Interrupt the last program in the background until it ends: until it catches the signal it ignores
+# it, as a shell begins what runs in the background; and libbpf-tools' programs wait for ever if it
+# comes just before they sleep
+interrupt() {
+	while kill -INT $! 2>/dev/null; do sleep 1; done
+}
+
 answers() {
 	insmod /t/stackbuf.ko && insmod /t/stackbuf_leak.ko || exit 1
 	# What the kernel does after booting takes half the processor for a second
@@ -304,8 +311,7 @@ answers() {
 	sleep 10
 	switches offcputime
 	sleeping offcputime
-	kill -INT $!
-	wait $!
+	interrupt
 	awk '/leak_sleep/ { inside = 1 } /^ *[0-9]+$/ { if (inside) print "answer offcputime_offcpu " $1 * 1000; inside = 0 }' \
 		/tmp/offcputime
 	[ ! -e /t/bcc ] || memleak
@@ -331,8 +337,7 @@ traced() {
 	until grep -qs Attaching /tmp/bpftrace; do sleep 1; done
 	sleep 2
 	call "$1" 0
-	# Until it catches it: what runs in the background begins with it ignored
-	while kill -INT $! 2>/dev/null; do sleep 1; done
+	interrupt
 }
 
 returns() {
