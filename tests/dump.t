@@ -146,6 +146,9 @@ by_crash() {
 		cmp "$work/given" <("$stackbuf" -f "$work/out/elf" log --cpu 1) || return
 	"$work/scripts/stackbuf-crash" -k "$1/vmlinux" "$work/md.zlib" count >"$work/given" &&
 		cmp "$work/given" <("$stackbuf" -f "$work/out/elf" count) || return
+	# A relative name is of the user's directory
+	(cd "$work" && scripts/stackbuf-crash -k "$1/vmlinux" out/elf save crashed.snap) &&
+		cmp <("$stackbuf" -f "$work/crashed.snap" count) "$work/given" || return
 	"$work/scripts/stackbuf-crash" -k "$1/vmlinux" "$work/out/elf" >"$work/given"
 	cmp "$work/given" <("$stackbuf" -f "$work/out/elf" text)
 }
