@@ -161,7 +161,7 @@ static void take_count(void *tally, const char *line, size_t len)
 }
 
 /* Print the text's traces as folded text, or as a flame graph */
-static void fold(struct args *a, struct decoder *d, FILE *in)
+static void fold(struct args *a, struct decoder *d, FILE *in, const char *name)
 {
 	struct tally t = { .all.record = &t.record };
 	struct output *o = &a->output;
@@ -175,6 +175,8 @@ static void fold(struct args *a, struct decoder *d, FILE *in)
 	d->traces.arg = &t;
 	decode_file(d, in, none);
 	fclose(none);
+	if (ferror(in))
+		die(1, "%s: cannot be read", name);
 	add_waiting(&t, 1);
 	folded_end(&t.all);
 	symbols_init(&symbols, &t.record, NULL);
@@ -199,14 +201,14 @@ static void fold(struct args *a, struct decoder *d, FILE *in)
 
 void cmd_decode(struct args *a)
 {
-	const char *text = a->word ? a->word[0] : NULL;
+	const char *text = a->word ? a->word[0] : NULL, *name = text ?: "standard input";
 	struct decoder d = { .srcline = srcline_open(&a->debug) };
 	FILE *in = open_text(text);
 	struct stat st;
 	bool any;
 
 	if (a->output.format) {
-		fold(a, &d, in);
+		fold(a, &d, in, name);
 		srcline_close(d.srcline);
 		return;
 	}
@@ -220,7 +222,7 @@ void cmd_decode(struct args *a)
 	decode_file(&d, in, stdout);
 	end_output();
 	if (ferror(in))
-		die(1, "%s: cannot be read", text ?: "standard input");
+		die(1, "%s: cannot be read", name);
 	if (srcline_report_missing(d.srcline) && !a->debug.force)
 		die(1, "most frames do not fit: the files are of another build than this text; do not trust the lines");
 	if (d.left)

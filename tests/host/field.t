@@ -108,6 +108,7 @@ folded() {
 	) || return
 	"$sane" decode --flame "$dir/graph.svg" "$dir/log" && grep -q '<title>do_syscall_64 (3 events' "$dir/graph.svg" || return
 	refused 2 'have functions, no source lines' decode --folded --force "$dir/log" &&
+		refused 1 'cannot be read' decode --folded "$dir" &&
 		echo 'no trace' | "$sane" decode --folded 2>&1 | grep -qx 'stackbuf: the text holds no trace of frames as .*'
 }
 

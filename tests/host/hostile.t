@@ -63,6 +63,11 @@ names() {
 		grep -q 'data-total="50000"' "$work/svg"
 }
 
+# A raw log of a serial console
+returns() {
+	head -c 2M /dev/zero | tr '\0' '\r' >"$work/f" && within 0 100 decode "$work/f"
+}
+
 copies() {
 	"$image" hostile copies "$work/f" && within 0 200 -f "$work/f" log && [ "$(grep -c '^[0-9]' "$work/out")" = 500 ]
 }
@@ -115,6 +120,7 @@ all() {
 	one 'events of millions of stacks that are gone' ids
 	one 'ids that meet in a table of stacks' meeting
 	one 'a flame graph of stacks with thousands of names' names
+	one 'a line of carriage returns' returns
 	one 'many copies of one page' copies
 	one 'more pages than are looked at: it says how many' left_out
 	one 'a flattened file that would fill the disk' pieces

@@ -561,9 +561,12 @@ static size_t line_number(struct decoder *d, const char *line, size_t len)
 /* A line of the file may contain several of the log, as a JSON string does */
 static void decode_parts(struct decoder *d, const char *line, size_t len, FILE *out)
 {
-	size_t at = 0, parts = 0, n;
+	size_t at = 0, parts = 0, end = len, n;
 
-	while (at < len) {
+	/* At a line's end carriage returns separate nothing; there may be any number of them */
+	while (end && line[end - 1] == '\r')
+		end--;
+	while (at < end) {
 		n = text_newline(line + at, len - at);
 		if (!n) {
 			at++;
@@ -573,6 +576,7 @@ static void decode_parts(struct decoder *d, const char *line, size_t len, FILE *
 		fwrite(line + at, 1, n, out);
 		line += at + n;
 		len -= at + n;
+		end -= at + n;
 		at = 0;
 		parts++;
 	}

@@ -67,9 +67,9 @@ size_t text_newline(const char *text, size_t len)
 	for (i = 0; i < ARRAY_SIZE(newline); i++)
 		if (len >= strlen(newline[i]) && !memcmp(text, newline[i], strlen(newline[i])))
 			return strlen(newline[i]);
-	/* Newlines of a Macintosh, or of a serial console; at a line's end they do not count */
+	/* Newlines of a Macintosh, or of a serial console */
 	n = strspn(text, "\r");
-	if (n && n < len)
+	if (n)
 		return n;
 	/* "<br>", "<br />" */
 	for (n = 3; len > n && !memcmp(text, "<br", 3) && strchr(" /", text[n]) && text[n]; n++)
