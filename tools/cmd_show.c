@@ -23,7 +23,7 @@ void cmd_info(struct session *s, struct output *o, struct args *a)
 
 void cmd_text(struct session *s, struct output *o, struct args *a)
 {
-	session_report_source(s);
+	session_report_missing_of(s, ARRAY_TEXT);
 	report_count(s->record.half_texts, "record was half written and is left out",
 		     "records were half written and are left out");
 	report_count(s->record.info.text_overwritten, "older record was overwritten (TEXT_KB=)",
@@ -37,6 +37,7 @@ void cmd_depth(struct session *s, struct output *o, struct args *a)
 {
 	(void)a;
 	session_need_info(s);
+	session_report_missing_of(s, ARRAY_INFO);
 	output_depth(o);
 }
 
@@ -145,7 +146,7 @@ void cmd_count(struct session *s, struct output *o, struct args *a)
 		lacking -= stack->count < lacking ? stack->count : lacking;
 	if (rec->have_info && s->source.ops && !s->source.ops->read && !s->set.live &&
 	    lacking && lacking <= rec->info.overwritten)
-		report("totals are too small, by %llu events in all: pages of stacks are missing, or were found only as old copies",
+		report("totals are too small, by %llu events in all: pages of stacks are missing, damaged, or were found only as old copies",
 		       lacking);
 	session_report_evicted(s);
 	if (!output_totals(o, &a->wanted.filter))

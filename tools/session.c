@@ -241,6 +241,11 @@ void session_report_source(const struct session *s)
 	report_count(s->set.unreadable, "page cannot be read", "pages cannot be read");
 	report_count(s->set.left_out, "page is beyond the limit and was not read",
 	     "pages are beyond the limit and were not read");
+	report_count(s->set.copies_left_out, "copy of a page is beyond the limit and is left out: totals may be too small",
+		     "copies of pages are beyond the limit and are left out: totals may be too small");
+	if (s->set.other_pages)
+		report("%llu pages of format version %u are left out; this stackbuf knows version %u",
+		       s->set.other_pages, s->set.other_version, STACKBUF_VERSION);
 	report_count(s->set.changed_text, "page of text was overwritten while it was read and is left out",
 	     "pages of text were overwritten while they were read and are left out");
 	if (s->instances > 1)
@@ -268,6 +273,17 @@ void session_report_evicted(const struct session *s)
 		       s->source.name, info->evicted_events);
 }
 
+static void report_missing_pages(u64 pages)
+{
+	report_count(pages, "page is missing", "pages are missing");
+}
+
+void session_report_missing_of(const struct session *s, enum array a)
+{
+	session_report_source(s);
+	report_missing_pages(s->record.missing[a]);
+}
+
 void session_report_missing(const struct session *s)
 {
 	const struct record *rec = &s->record;
@@ -275,9 +291,8 @@ void session_report_missing(const struct session *s)
 	if (s->folded)
 		return;
 	session_report_source(s);
-	report_count((u64)rec->missing[ARRAY_INFO] + rec->missing[ARRAY_EVENTS] +
-		     rec->missing[ARRAY_STACKS] + rec->missing[ARRAY_TEXT],
-	     "page is missing", "pages are missing");
+	report_missing_pages((u64)rec->missing[ARRAY_INFO] + rec->missing[ARRAY_EVENTS] +
+			     rec->missing[ARRAY_STACKS] + rec->missing[ARRAY_TEXT]);
 	report_count(rec->outlived, "page of these was found only as an old copy and is left out",
 	     "pages of these were found only as old copies and are left out");
 	report_count(s->set.changed, "page of events was overwritten while it was read and is left out",
@@ -288,6 +303,10 @@ void session_report_missing(const struct session *s)
 	     "pages of events are damaged: what follows the damage is left out");
 	report_count(rec->half, "event was half written and is left out",
 	     "events were half written and are left out");
+	/* A running module may be storing one */
+	if (!s->source.live)
+		report_count(rec->half_stacks, "stack of the table is damaged or half written: it and its total are left out",
+			     "stacks of the table are damaged or half written: they and their totals are left out");
 	if (!rec->have_info)
 		report("the page of stackbuf_info is missing or damaged");
 }

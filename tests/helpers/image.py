@@ -110,6 +110,23 @@ def version(image, out, number):
             f.write(page)
 
 
+def deepen(image, out):
+    """Three deepest stacks: whole; with a far frame of a stack that is gone; of impossible sizes"""
+    def entry(origin, words, frames):
+        return (struct.pack("<QIIIBBH", origin, 2, 8 * words[0], 99999, 3, 0, 0) +
+                struct.pack("<3H", *words).ljust(256, b"\0") +
+                struct.pack("<3I", *frames).ljust(512, b"\0"))
+    near, far = 0x110, 0x80000000
+    entries = (entry(1, (12, 5, 2), (near,) * 3) + entry(2, (11, 5, 2), (near, far, near)) +
+               entry(3, (12, 50, 5), (near,) * 3))
+    with open(out, "wb") as f:
+        for page in pages_of(image):
+            if page[:8] == MAGIC and kind(page) == 5 and entries:
+                page = page[:32] + entries + page[32 + len(entries):]
+                entries = b""
+            f.write(page)
+
+
 def forget(image, out):
     """The text log is gone, wherever pages begin in the file"""
     with open(image, "rb") as f:
@@ -293,7 +310,7 @@ def terminal(*command):
     sys.exit(process.returncode)
 
 
-COMMANDS = {f.__name__: f for f in (scatter, sparse, zero, half, flip, version, forget,
+COMMANDS = {f.__name__: f for f in (scatter, sparse, zero, half, flip, version, deepen, forget,
                                      hostile, limit, terminal)}
 
 if __name__ == "__main__":

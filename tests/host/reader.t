@@ -171,6 +171,45 @@ sources_are_refused() {
 }
 result 'bad sources are refused in one line' sources_are_refused
 
+# says WORDS ARGUMENT...: succeeds, and reports this
+says() {
+	"$sane" "${@:2}" >"$dir/out" 2>"$dir/err" && grep -qxF -- "stackbuf: $1" "$dir/err" || { cat "$dir/err"; return 1; }
+}
+
+# Saved records in the page cache, older than the arrays themselves, which come last
+many_copies() {
+	local i
+	EVENT_PAGES=8 "$fake" "$dir/few" 10 && EVENT_PAGES=8 "$fake" "$dir/more" 20 || return
+	for ((i = 0; i < 20; i++)); do cat "$dir/few"/{info,events,stacks,text}; done >"$dir/copies"
+	cat "$dir/more"/{info,events,stacks,text} >>"$dir/copies"
+	[ "$("$sane" -f "$dir/copies" log | grep -c '^[0-9]')" = 20 ]
+}
+result 'the newest of many copies of a page is shown' many_copies
+
+what_is_missing() {
+	local image=$here/helpers/image.py i
+	cd "$dir" && "$fake" host.snap host 1 5000 && tail -c +4097 host.snap >whole &&
+		"$image" zero whole no_text 5 0 1 && says '5 pages are missing' -f no_text text &&
+		"$image" zero whole no_depths 3 5 1 && says '3 pages are missing' -f no_depths depth &&
+		cat few/{info,events,stacks,text} >one && "$image" version one other 3 && cat one other >both || return
+	# All pages that have a head
+	i=$(python3 -c 'import sys; sys.path[:0] = [sys.argv[1]]; import image; print(sum(map(image.is_ours, image.pages_of("one"))))' "$here/helpers")
+	says "$i pages of format version 3 are left out; this stackbuf knows version 2" -f both log || return
+	# The first stack's first frame
+	cp -r few harmed && printf '\377' | dd of=harmed/stacks bs=1 seek=96 conv=notrunc status=none &&
+		says '1 stack of the table is damaged or half written: it and its total are left out' -f harmed count
+}
+result 'what is missing or damaged is reported' what_is_missing
+
+# A frame whose address is not known, and sizes that cannot be
+deepest() {
+	"$here/helpers/image.py" deepen "$dir/one" "$dir/deep" &&
+		says '1 deepest stack is half written or damaged and is left out' -f "$dir/deep" depth || return
+	[ "$(grep -c '^ *[0-9]*)' "$dir/out")" = 6 ] && grep -q '^  1)       40      24   ? (its address' "$dir/out" &&
+		! grep -q 0x0000 "$dir/out" || { cat "$dir/out"; return 1; }
+}
+result 'depth: what it does not know' deepest
+
 no_rights() {
 	if [ "$(id -u)" = 0 ]; then
 		# Another user must be able to run the command

@@ -16,8 +16,8 @@
 /* Pages of info kept while scanning: one for each load, and copies */
 #define INFO_PAGES_MAX	1000
 
-/* Copies of one page with the same sequence that are read */
-#define COPIES_MAX	16
+/* Differing copies of one page with the same sequence that are kept */
+#define COPIES_MAX	256
 
 struct dumps {
 	struct dump_file *file;
@@ -281,26 +281,52 @@ static int dumps_load(struct source *s, struct page_set *set)
 	return 0;
 }
 
-/* Read the data of copies of one page with the same age */
+/* Return true if one of these copies, as far as they were read, equals @page */
+static bool is_among(const struct found_page *copy, size_t nr, const void *page)
+{
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		if (copy[i].data && !memcmp(copy[i].data, page, STACKBUF_PAGE_SIZE))
+			return true;
+	return false;
+}
+
+/*
+ * Read the data of copies of one page with the same age.  Several segments may have a page with
+ * several mappings, and the page cache may have any number of saved records: keep one of equal
+ * copies, and of a page of the ring or the text log only the fullest.
+ */
 static void fetch_copies(struct source *s, struct page_set *set, struct found_page *copy, size_t nr)
 {
 	struct dumps *own = s->own;
 	char page[STACKBUF_PAGE_SIZE] __attribute__((aligned(8)));
+	void *fullest = NULL;
 	unsigned int copies = 0;
 	size_t i;
 
-	for (i = 0; i < nr && copies < COPIES_MAX; i++) {
+	for (i = 0; i < nr; i++) {
 		if (copy[i].data)
 			continue;
-		copies++;
 		if (dump_read(&own->file[copy[i].file], copy[i].where, page)) {
 			set->unreadable++;
 			continue;
 		}
-		/* Several segments may have a page with several mappings: one copy is enough */
-		if (i && copy[i - 1].data && !memcmp(copy[i - 1].data, page, sizeof(page)))
+		if (fullest) {
+			if (page_fill(page) > page_fill(fullest))
+				memcpy(fullest, page, sizeof(page));
 			continue;
+		}
+		if (is_among(copy, i, page))
+			continue;
+		if (copies == COPIES_MAX) {
+			set->copies_left_out++;
+			continue;
+		}
+		copies++;
 		copy[i].data = keep_page(s, page);
+		if (page_has_seq(&copy[i]))
+			fullest = (void *)copy[i].data;
 	}
 }
 

@@ -207,7 +207,7 @@ static void child_scan(struct shared *s, kdump_ctx_t *ctx)
 			return;
 		has = child_has_page(s, ctx, s->pfn);
 		if (has < 0) {
-			s->unreadable++;
+			s->unreadable += s->stop - s->pfn;
 			s->pfn = s->stop;
 			return;
 		}
@@ -469,7 +469,6 @@ static bool pass_pages(struct kdump *k, struct worker *w, struct scan *scan)
 	w->pfn = s->pfn + (ret && s->pfn < w->stop);
 	if (ret < 0 || w->pfn <= from || w->pfn > w->stop || s->nr > PAGES) {
 		w->pfn = from;
-		scan->unreadable++;
 		return false;
 	}
 	scan->unreadable += s->unreadable + ret;
@@ -507,6 +506,10 @@ void kd_scan(struct kdump *k, struct scan *scan)
 			pfns *= 2;
 		next_part(k, w, &next, pfns);
 	}
+	/* What was not read: nothing, unless a worker gave up its part */
+	scan->unreadable += k->end - next;
+	for (i = 0; i < k->workers; i++)
+		scan->unreadable += k->worker[i].stop - k->worker[i].pfn;
 	/* Keep the first child for single pages, unless it gave up its part */
 	for (i = k->worker[0].pfn == k->worker[0].stop; i < k->workers; i++)
 		stop_child(&k->worker[i]);

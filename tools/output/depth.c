@@ -31,6 +31,19 @@ static int deeper(const void *a, const void *b)
 	return p < q ? 1 : p > q ? -1 : x->d->origin > y->d->origin ? 1 : -1;
 }
 
+/* Return false for an entry that is half written or damaged: each frame uses more of the stack */
+static bool depth_sane(const struct stackbuf_depth *d)
+{
+	unsigned int i;
+
+	if (d->seq & 1 || d->nr > STACKBUF_DEPTH_MAX || !d->nr)
+		return false;
+	for (i = 1; i < d->nr; i++)
+		if (d->words[i] > d->words[i - 1])
+			return false;
+	return true;
+}
+
 /* Bytes of stack in use at frame @i: from its stack pointer to the end of the stack */
 static unsigned int below(const struct stackbuf_depth *d, unsigned int i)
 {
@@ -49,12 +62,14 @@ static struct stack frames_of(const struct output *o, const struct stackbuf_dept
 	bool same = known && known->nr == d->nr;
 	unsigned int i;
 
+	/* One word is too short for the address of a far frame */
 	for (i = 0; i < d->nr; i++) {
-		/* One word is too short for the address of a far frame */
 		if (!stackbuf_decode_frame(&d->frame[i], 1, o->record->info.base_addr, &addr[i]))
-			addr[i] = same ? known->addr[i] : 0;
-		same = same && known->addr[i] == addr[i];
+			addr[i] = 0;
+		same = same && (!addr[i] || known->addr[i] == addr[i]);
 	}
+	for (i = 0; i < d->nr && same; i++)
+		addr[i] = known->addr[i];
 	if (same) {
 		stack.id = known->canonical ? known->canonical->id : known->id;
 		stack.text = known->text;
@@ -64,6 +79,13 @@ static struct stack frames_of(const struct output *o, const struct stackbuf_dept
 		stack.stale = known->stale;
 	}
 	symbols_name(o->symbols, &stack);
+	for (i = 0; i < d->nr; i++)
+		if (!addr[i]) {
+			free(stack.frame[i].text);
+			stack.frame[i] = (struct frame){
+				.text = xstrdup("? (its address was only in its stack, which is gone)"),
+			};
+		}
 	return stack;
 }
 
@@ -174,7 +196,7 @@ void output_depth(const struct output *o)
 
 		if (!d->origin || !d->seq)
 			continue;
-		if (d->seq & 1 || d->nr > STACKBUF_DEPTH_MAX || !d->nr) {
+		if (!depth_sane(d)) {
 			half++;
 			continue;
 		}
@@ -191,8 +213,8 @@ void output_depth(const struct output *o)
 		free(all[i].stack.frame);
 	}
 	free(all);
-	if (half)
-		report("%u deepest stacks were half written and are left out", half);
+	report_count(half, "deepest stack is half written or damaged and is left out",
+		     "deepest stacks are half written or damaged and are left out");
 	if (info->depths_full)
 		report("%llu walks were not compared: there is room for only %d places",
 		       info->depths_full, STACKBUF_DEPTHS_MAX);

@@ -30,6 +30,7 @@ enum page_is page_set_add(struct page_set *set, const void *data)
 	}
 	if (version != STACKBUF_VERSION) {
 		set->other_version = version;
+		set->other_pages++;
 		return PAGE_OTHER_VERSION;
 	}
 	if (set->nr == PAGE_SET_MAX) {
@@ -49,10 +50,9 @@ void page_set_clear(struct page_set *set)
 
 /* --------------------------------------------------------------- copies --- */
 
-/* Bytes used in an event page or page of text.  The later of two copies is the fuller one */
-static size_t page_fill(const struct found_page *p)
+size_t page_fill(const void *page)
 {
-	const u64 *word = p->data;
+	const u64 *word = page;
 	size_t n = STACKBUF_PAGE_SIZE / sizeof(u64);
 
 	while (n && !word[n - 1])
@@ -93,7 +93,7 @@ static int by_place(const void *a, const void *b)
 		compare_u64(x->index, y->index) ?: compare_u64(x->seq, y->seq);
 
 	if (!c && page_has_seq(x) && x->data && y->data)
-		c = compare_u64(page_fill(x), page_fill(y));
+		c = compare_u64(page_fill(x->data), page_fill(y->data));
 	return c ?: compare_u64(x->file, y->file) ?: compare_u64(x->where, y->where) ?:
 		compare_u64((uintptr_t)x->data, (uintptr_t)y->data);
 }

@@ -54,10 +54,12 @@ struct page_set {
 	struct found_page *page;
 	size_t nr;
 	unsigned int other_version;	/* an unknown format version that was found, or 0 */
+	u64 other_pages;	/* pages of unknown format versions, which are left out */
 	bool live;	/* from the memory of a running system, directly or in a snapshot */
 	unsigned int changed;	/* event pages left out because they changed while they were read */
 	unsigned int changed_text;	/* pages of the text log left out for the same reason */
 	u64 left_out;	/* pages beyond PAGE_SET_MAX */
+	u64 copies_left_out;	/* differing copies of one page beyond a limit */
 	u64 unreadable;	/* pages of a dump that could not be read, stackbuf's or not */
 	u64 cut;	/* bytes missing from the end of a dump */
 	/* How they were found in a dump: "page tables" or "scan"; NULL for other sources */
@@ -110,6 +112,9 @@ int page_array(u16 kind);
 
 /* Return true for pages of the ring and the text log: their sequences order the whole array */
 bool page_has_seq(const struct found_page *page);
+
+/* Words used in a page of the ring or the text log.  The later of two copies is the fuller one */
+size_t page_fill(const void *page);
 
 /*
  * A memory image may hold several copies of a page, of different ages: the page cache may contain
