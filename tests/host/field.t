@@ -112,6 +112,76 @@ folded() {
 		echo 'no trace' | "$sane" decode --folded 2>&1 | grep -qx 'stackbuf: the text holds no trace of frames as .*'
 }
 
+# Each line of a trace has its own time, in the forms of many logs: %s is a second
+times() {
+	local form second frame i
+	while read -r form; do
+		i=8
+		for frame in asm_exc_page_fault+0x26/0x30 vfs_read+0x15d/0x370 ksys_read+0x6f/0xf0; do
+			printf -v second %02d $((i++))
+			printf '%s  %s\n' "${form//%s/$second}" "$frame"
+		done >"$dir/log"
+		[ "$("$sane" decode --folded "$dir/log" 2>&1)" = 'ksys_read;vfs_read;asm_exc_page_fault 1' ] ||
+			{ "$sane" decode --folded "$dir/log"; cat "$dir/log"; return 1; }
+	done <<-'END'
+		2026-01-02T10:11:%s.000107+00:00 deb kernel: [   12.3]
+		2026-01-02T10:11:%s.107Z deb kernel:
+		<4>1 2026-01-02T10:11:%sZ host kernel - - -
+		2026-01-02T10:11:%s.000000107Z stdout F
+		2026-01-02T10:11:%s,107+0000 host kernel:
+		2026-01-02T10:11:%s-07:00 host kernel:
+		20260102T1011%sZ
+		2026-01-02 10:11:%s.107 UTC
+		01-02 10:11:%s.107  0  0 W kernel  :
+		Jan  2 10:11:%s host kernel:
+		[02/Jan/2026:10:11:%s +0000]
+		10:11:%sAM
+		@4000000065940000000000%s
+		[   %s.000107] [T123]
+		6,107,64100%s,-;
+		+10%sms
+	END
+}
+
+# Events of kprobes, as ftrace prints them, are places and no trace
+events() {
+	printf ' cat-123 [000] ..... 100.%s: p_vfs_read_0: (vfs_read+0x0/0x370)\n' 1 2 3 >"$dir/log"
+	decoded "$dir/log" | sed 's/.*: (//' | sort | uniq -c >"$dir/out"
+	grep -qx ' *3 vfs_read+0x0/0x370 (kernel.S:[0-9]*))' "$dir/out" && "$sane" decode --folded "$dir/log" 2>&1 | grep -q 'holds no trace'
+}
+
+# The kernel that a log names is that of the lines after it, though all are in one line of the file
+in_one_line() {
+	local filler
+	printf -v filler '%05000d' 0
+	printf '"  ksys_read+0x6f/0xf0\\n %s\\n Linux version 5.10.0-1-amd64 (x)\\n  vfs_read+0x15d/0x370\\n"\n' "$filler" >"$dir/log"
+	decoded "$dir/log" >"$dir/out"
+	[ $? = 1 ] && grep -q 'not of 5\.10\.0-1-amd64' "$dir/err" || { cat "$dir/out" "$dir/err"; return 1; }
+}
+
+# 40,000 frames within other text, in one line
+long_line() {
+	printf 'vfs_read+0x15d/0x370 foo %.0s' {1..40000} >"$dir/log" && limited 10 "$sane" decode --folded "$dir/log" >"$dir/out" 2>&1
+}
+
+# With split DWARF the inlined functions are in another file
+split() {
+	local how size
+	cat >"$dir/m.c" <<-'END' || return
+		extern int f(int);
+		static inline __attribute__((always_inline)) int inner(int i) { return f(i) + 1; }
+		static inline __attribute__((always_inline)) int middle(int i) { return inner(i) + f(i + 2); }
+		int work(int i) { return middle(i) + 3; }
+	END
+	for how in whole split; do
+		mkdir "$dir/$how" && (cd "$dir/$how" && cp ../m.c . && case $how in split) set -- -gsplit-dwarf ;; esac && gcc -O2 -g "$@" -c -o bar.ko m.c) || return
+		size=$(nm -S "$dir/$how/bar.ko" | sed -n 's/^[0-9a-f]* \([0-9a-f]*\) T work$/\1/p')
+		for ((i = 0; i < 16#$size; i++)); do printf ' work+0x%x/0x%x [bar]\n' "$i" "$((16#$size))"; done >"$dir/in"
+		"$sane" decode -k "$dir/vmlinux" -m "$dir/$how" "$dir/in" 2>"$dir/err" | sed 's#([^()]*/m\.c:#(m.c:#g' >"$dir/$how.out"
+	done
+	grep -q ' inner (m.c:2) (inlined by) middle (m.c:3) (inlined by) work (m.c:4)' "$dir/whole.out" && diff "$dir/whole.out" "$dir/split.out"
+}
+
 all_tests() {
 	local name
 	result 'something that stands for a kernel' kernel
@@ -123,6 +193,11 @@ all_tests() {
 	done <"$dir/names"
 	result 'a module compressed by zstd is named as such' packed
 	result 'text that is compressed, or UTF-16, is refused' no_text
+	result 'each line has its own time, in many forms' times
+	result 'events of kprobes are no trace' events
+	result "the log's kernel, in a file of one line" in_one_line
+	result 'many frames in one line take no time' long_line
+	result 'inlined functions with split DWARF' split
 	result "a log's traces as folded stacks and as a flame graph" folded
 }
 

@@ -278,7 +278,9 @@ static enum frame_kind kind_in_line(struct decoder *d, const struct frame *f,
 		return FRAME_OPEN;
 	traces_line_start(&s, a->before, a->before_len -
 		     (text_ends_with(a->before, a->before_len, "? ") ? 2 : 0));
+	/* An event of a kprobe, "p_vfs_read_0: (vfs_read+0x0/0x370)", is no trace */
 	if (!a->guess && (traces_place(&d->traces, &s) ||
+			  text_ends_with(a->before, a->before_len, ": (") ||
 			  (!a->more && traces_sentence(&d->traces, &s)))) {
 		traces_end(&d->traces, a->before, a->before_len, NULL);
 		return FRAME_OPEN;
@@ -471,12 +473,14 @@ static const char rest[] = "^[[:xdigit:]x/>[:space:]]+$";
 static void decode_part(struct decoder *d, const char *line, size_t len, FILE *out)
 {
 	struct scan s = { .line = line, .len = len };
-	bool after_cut = d->was_cut;
+	bool after_cut = d->was_cut, ended = false;
 	unsigned int frames;
 	struct trace *t = NULL;
 	struct frame f;
 	size_t n;
 
+	if (!d->record)
+		learn_kernel(d->srcline, line, len);
 	d->was_cut = false;
 	for (frames = 0; (n = next_frame(&f, line, len, &s.at)); frames++) {
 		bool kernel = !f.sizeless || take_origin(&f, line + s.at + n, len - s.at - n);
@@ -498,15 +502,18 @@ static void decode_part(struct decoder *d, const char *line, size_t len, FILE *o
 		} else if (!frames && is_again(d, line, len, true)) {
 			kind = d->last_kind;
 		} else {
-			if (!a.alone) {
+			if (!a.alone && !ended) {
 				traces_end(&d->traces, line, s.at, NULL);
 				traces_line(&d->traces, line, len);
+				ended = true;
 			}
 			t = NULL;
 			d->beside += frames && !marker.at &&
 				     !text_holds(a.before, a.before_len, " from ");
 			if (!frames || marker.at)
 				kind = kind_in_line(d, &f, &marker, &a, &t);
+			if (t || marker.at)
+				ended = false;
 			if (!frames)
 				d->last_kind = kind;
 		}
@@ -591,8 +598,6 @@ void decode_line(struct decoder *d, const char *line, size_t len, FILE *out)
 {
 	size_t n = line_number(d, line, len);
 
-	if (!d->record)
-		learn_kernel(d->srcline, line, len);
 	fwrite(line, 1, n, out);
 	decode_parts(d, line + n, len - n, out);
 }

@@ -16,7 +16,7 @@ struct subprogram {
 
 /* A compilation unit; its subprograms are read when a frame is in it */
 struct dwarf_unit {
-	Dwarf_Die die;
+	Dwarf_Die die, code;	/* @code: in the .dwo, if split */
 	bool read;
 	struct subprogram *subprogram;
 	size_t subprograms;
@@ -35,18 +35,19 @@ static void read_units(struct elf_file *e)
 {
 	Dwarf *dwarf = dwfl_module_getdwarf(e->module, &e->bias);
 	Dwarf_CU *cu = NULL;
-	Dwarf_Die die;
+	Dwarf_Die die, split;
 	uint8_t type;
 
 	e->units_read = true;
-	while (!dwarf_get_units(dwarf, cu, &cu, NULL, &type, &die, NULL)) {
+	while (!dwarf_get_units(dwarf, cu, &cu, NULL, &type, &die, &split)) {
 		Dwarf_Addr base, start, end;
 		ptrdiff_t at = 0;
 
 		if (type != DW_UT_compile && type != DW_UT_skeleton)
 			continue;
 		GROW(e->unit, e->units);
-		e->unit[e->units] = (struct dwarf_unit){ .die = die };
+		e->unit[e->units] = (struct dwarf_unit){
+			.die = die, .code = type == DW_UT_skeleton && split.cu ? split : die };
 		while ((at = dwarf_ranges(&die, at, &base, &start, &end)) > 0) {
 			if (start >= end)
 				continue;
@@ -160,7 +161,7 @@ unsigned int dwarf_places(struct elf_file *e, u64 addr,
 		return 0;
 	if (!u->read) {
 		u->read = true;
-		read_subprograms(u, &u->die);
+		read_subprograms(u, &u->code);
 	}
 	dwarf_lineno(line, &number);
 	place[nr++] = (struct dwarf_place){ NULL, dwarf_linesrc(line, NULL, NULL), number };
@@ -171,7 +172,7 @@ unsigned int dwarf_places(struct elf_file *e, u64 addr,
 	if (i == u->subprograms)
 		return nr;
 	inlined_at(&u->subprogram[i].die, addr, path, &depth);
-	if (dwarf_getsrcfiles(&u->die, &files, &file_count))
+	if (dwarf_getsrcfiles(&u->code, &files, &file_count))
 		files = NULL;
 	while (depth) {
 		Dwarf_Die *die = &path[--depth];

@@ -275,6 +275,24 @@ void elf_file_close(struct elf_file *e)
 	memset(e, 0, sizeof(*e));
 }
 
+#ifndef ELFCOMPRESS_ZSTD
+#define ELFCOMPRESS_ZSTD 2
+#endif
+
+/* Return true if a section is compressed by zstd, which older libraries do not read */
+static bool has_zstd(Elf *elf)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr shdr;
+	GElf_Chdr chdr;
+
+	while ((scn = elf_nextscn(elf, scn)))
+		if (gelf_getshdr(scn, &shdr) && shdr.sh_flags & SHF_COMPRESSED &&
+		    gelf_getchdr(scn, &chdr) && chdr.ch_type == ELFCOMPRESS_ZSTD)
+			return true;
+	return false;
+}
+
 /* Use the file that libdwfl opened.  Return 0, or -1 with *@why set; then @e is closed */
 static int take_file(struct elf_file *e, const char *path, char **why)
 {
@@ -297,6 +315,9 @@ static int take_file(struct elf_file *e, const char *path, char **why)
 		if (!stat(path, &st) && ehdr.e_shoff > (u64)st.st_size)
 			*why = xasprintf("%s is cut: it has %llu bytes, and its sections are listed at %llu",
 					 path, (u64)st.st_size, (u64)ehdr.e_shoff);
+		else if (has_zstd(elf))
+			*why = xasprintf("%s has debug information compressed by zstd, which libelf here does not read: objcopy --decompress-debug-sections",
+					 path);
 		else
 			*why = xasprintf("%s " NO_DEBUG_INFO, path);
 		goto bad;

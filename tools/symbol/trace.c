@@ -98,15 +98,20 @@ static bool is_time(const char *text, size_t len, size_t at, size_t end)
 		;
 	for (to = end; to < len && text[to] && strchr(inside, text[to]); to++)
 		;
-	if (from && isalpha((unsigned char)text[from - 1]))
+	/* In "2026-11-22T10:11:12" and "22/Nov/2026:10:11:12" a time follows a letter */
+	if (from && isalpha((unsigned char)text[from - 1]) &&
+	    !(text[from - 1] == 'T' && from > 1 && isdigit((unsigned char)text[from - 2])) &&
+	    !(text[from] == '/' && memchr(text + from, ':', to - from)))
 		return false;
 	for (n = from; n < to; n++)
 		nr[(unsigned char)text[n]]++;
 	if (nr['.'] > 2 || nr[':'] > 3 || nr['-'] > 2 || nr['/'] > 2)
 		return false;
 	n = at + strspn(text + at, "0123456789");
-	if (n < end)	/* "28T21", "12ms", "1h02m" */
-		return text[n] == 'T' || strspn(text + n, "0123456789dhmsun") >= end - n;
+	if (n < end)	/* "28T21", "12Z", "12PM", "12ms", "1h02m" */
+		return text[n] == 'T' || (text[n] == 'Z' && n + 1 == end) ||
+		       (strchr("AP", text[n]) && text[n + 1] == 'M' && n + 2 == end) ||
+		       strspn(text + n, "0123456789dhmsun") >= end - n;
 	return end - at > 8 || nr['.'] || (at > 1 && strchr(":-/", before) && from < at - 1) ||
 	       (strchr(":-/", after) && to > end + 1);
 }
@@ -130,7 +135,8 @@ static size_t add_word(struct line_start *s, const char *text, size_t len, size_
 	    (digits == end - at && digits >= 8 && digits <= 16 &&
 	     (decimal < digits || digits == 8 || digits == 16))) {
 		add_char(s, ADDRESS);
-	} else if (isdigit((unsigned char)text[at]) && is_time(text, len, at, end)) {
+	} else if ((isdigit((unsigned char)text[at]) && is_time(text, len, at, end)) ||
+		   (digits == 24 && at && text[at - 1] == '@')) {	/* TAI64N */
 		add_char(s, TIME);
 	} else {
 		for (; at < end; at++)
@@ -367,6 +373,8 @@ void traces_end(struct traces *t, const char *line, size_t len, const struct tra
 /* Lines that do not end a trace: */
 static const char inside[] =
 	STACK_MARK "[[:space:]]*$"
+	/* The same in HTML, and in JSON as Go writes it */
+	"|(&lt;|\\\\u003[cC])+[A-Z0-9/#_]*[A-Z][A-Z0-9/#_]*(&gt;|\\\\u003[eE])+[[:space:]]*$"
 	/* "r7:df912310 r6:00000000", which 32-bit arm with frame pointers prints after a frame */
 	"|(^|[[:space:]])r[0-9]{1,2}:[0-9a-f]{8}[[:space:]]*$"
 	/* "bec0: 00000000 c1204f6c", of the stack, and "Register r10 information: NULL pointer" */
