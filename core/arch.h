@@ -184,6 +184,25 @@ static __always_inline unsigned long sbuf_arch_exchange_return(struct pt_regs *r
 	return ret;
 }
 
+/*
+ * Set what the unwinders use of the registers of kernel code at @pc: after a call, and where a
+ * function begins, no others
+ */
+static __always_inline void sbuf_arch_set_regs(struct pt_regs *at, unsigned long pc,
+					       unsigned long sp, unsigned long bp)
+{
+	instruction_pointer_set(at, pc);
+	at->sp = sp;
+	/* The last is for user_mode() */
+#ifdef CONFIG_X86_64
+	at->bp = bp;
+	at->cs = __KERNEL_CS;
+#else
+	at->regs[29] = bp;
+	at->pstate = PSR_MODE_EL1h;
+#endif
+}
+
 #ifdef CONFIG_X86_64
 /*
  * After a function has returned to @ret with @regs, set @at to the registers at its beginning,
@@ -195,11 +214,7 @@ static __always_inline unsigned long sbuf_arch_enter(struct pt_regs *at, const s
 {
 	unsigned long *slot = (unsigned long *)regs->sp - 1, was = READ_ONCE(*slot);
 
-	at->ip = site;
-	at->sp = (unsigned long)slot;
-	at->bp = regs->bp;
-	/* For user_mode().  The unwinder uses no other registers there */
-	at->cs = __KERNEL_CS;
+	sbuf_arch_set_regs(at, site, (unsigned long)slot, regs->bp);
 	WRITE_ONCE(*slot, ret);
 	return was;
 }
@@ -213,11 +228,8 @@ static __always_inline void sbuf_arch_leave(const struct pt_regs *at, unsigned l
 static __always_inline unsigned long sbuf_arch_enter(struct pt_regs *at, const struct pt_regs *regs,
 						     unsigned long site, unsigned long ret)
 {
-	at->pc = site;
-	at->sp = regs->sp;
-	at->regs[29] = regs->regs[29];
+	sbuf_arch_set_regs(at, site, regs->sp, regs->regs[29]);
 	at->regs[30] = ret;
-	at->pstate = PSR_MODE_EL1h;
 	return 0;
 }
 
@@ -228,16 +240,10 @@ static __always_inline void sbuf_arch_leave(const struct pt_regs *at, unsigned l
 static inline void sbuf_arch_regs_of_caller(struct pt_regs *at, const struct pt_regs *regs)
 {
 #ifdef CONFIG_X86_64
-	at->ip = regs_get_kernel_stack_nth((struct pt_regs *)regs, 0);
-	at->sp = regs->sp + sizeof(long);
-	at->bp = regs->bp;
-	/* For user_mode().  The other registers stay 0, as for sbuf_unwind_caller() */
-	at->cs = __KERNEL_CS;
+	sbuf_arch_set_regs(at, regs_get_kernel_stack_nth((struct pt_regs *)regs, 0),
+			   regs->sp + sizeof(long), regs->bp);
 #else
-	at->pc = SBUF_STRIP(regs->regs[30]);
-	at->sp = regs->sp;
-	at->regs[29] = regs->regs[29];
-	at->pstate = PSR_MODE_EL1h;
+	sbuf_arch_set_regs(at, SBUF_STRIP(regs->regs[30]), regs->sp, regs->regs[29]);
 #endif
 }
 

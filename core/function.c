@@ -582,9 +582,6 @@ static void remove_functions(const struct module *module, unsigned long state)
 {
 	struct stackbuf_probe *probe;
 
-	/* No function in init code has a probe */
-	if (module && state != MODULE_STATE_GOING)
-		return;
 	if (module)
 		leave_functions(module);
 	for (probe = sbuf_probe_next(NULL); probe; probe = sbuf_probe_next(probe))

@@ -85,8 +85,16 @@ static inline void *copy_of(enum sbuf_array which, const void *from)
 /* Ordered after earlier copies and before later ones */
 void sbuf_keep_copy(enum sbuf_array which, const void *from, size_t size)
 {
+	void *to = copy_of(which, from);
+
 	wmb();	/* V1 */
-	memcpy(copy_of(which, from), from, size);
+	/* What makes an entry valid is one word.  memcpy() may store its bytes one by one */
+	if (size == sizeof(u64))
+		WRITE_ONCE(*(u64 *)to, *(const u64 *)from);
+	else if (size == sizeof(u32))
+		WRITE_ONCE(*(u32 *)to, *(const u32 *)from);
+	else
+		memcpy(to, from, size);
 	wmb();	/* V1 */
 }
 

@@ -594,8 +594,13 @@ static void set_pending_probes(const struct module *module)
 			continue;
 		request = resolver->request + resolver->nr++;
 		*request = sbuf_probe_request_again(probe);
-		if (!sbuf_resolve_parse(request) && request->function[0])
+		if (sbuf_resolve_parse(request))
+			continue;
+		if (request->function[0])
 			sbuf_resolver_add(resolver, request);
+		else if (request->event && sbuf_probe_is_pending(probe) &&
+			 sbuf_tracepoint_set_in(request, module))
+			WRITE_ONCE(probe->state, STACKBUF_PROBE_REFUSED);
 	}
 	/* Find what the requests match in the module; functions are added to the list @next */
 	err = sbuf_resolve_in_module(resolver, module);
@@ -639,8 +644,9 @@ void sbuf_probe_module(const struct module *module, unsigned long state)
 	known = note_coming(module, state == MODULE_STATE_COMING);
 	if (state == (known ? MODULE_STATE_COMING : MODULE_STATE_LIVE))
 		set_pending_probes(module);
+	/* Only a kprobe may be in init code, which is freed once the module is live */
 	for (i = 0; i < ARRAY_SIZE(ways) && state != MODULE_STATE_COMING; i++)
-		if (ways[i])
+		if (ways[i] && (state == MODULE_STATE_GOING || i == STACKBUF_PROBE_BY_KPROBE))
 			ways[i]->remove(module, state);
 	sbuf_probes_changed();
 	mutex_unlock(&sbuf_probe_mutex);

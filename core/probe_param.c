@@ -180,7 +180,6 @@ void sbuf_probe_exit(void)
 	/* A task that waits forever is better than a machine that runs freed code */
 	while (sbuf_probes_stuck)
 		msleep(MSEC_PER_SEC);
-	sbuf_tracepoint_exit();
 }
 
 /* Set a list that was given to insmod.  In a built-in module an error does not fail init */
@@ -205,11 +204,9 @@ static int __init set_early(struct sbuf_probe_param *list)
 
 int __init sbuf_probe_init(void)
 {
-	int err = sbuf_tracepoint_init();
+	int err;
 
 	sbuf_kprobe_init();
-	if (err)
-		return err;
 	mutex_lock(&sbuf_probe_mutex);
 	WRITE_ONCE(param_state, PARAM_OPENING);
 	mutex_unlock(&sbuf_probe_mutex);

@@ -254,31 +254,20 @@ static void free_unhooked(struct sbuf_return *returns)
 static void remove_returns(const struct module *module, unsigned long state)
 {
 	struct stackbuf_probe *probe;
-	struct sbuf_hooks *own, *next;
-	unsigned int left;
+	struct sbuf_hooks *own;
 
 	lockdep_assert_held(&sbuf_probe_mutex);
-	/* No function is in init code */
-	if (module && state != MODULE_STATE_GOING)
-		return;
 	for (probe = sbuf_probe_next(NULL); probe; probe = sbuf_probe_next(probe)) {
+		struct sbuf_return *returns = &sbuf_place_of(probe)->returns;
+
 		if (!sbuf_probe_is_set(probe, STACKBUF_PROBE_BY_RETURN) ||
 		    !(module || !probe->lists))
 			continue;
-		own = sbuf_place_of(probe)->returns.hooks;
-		for (next = own, left = 0; next; next = next->next) {
-			unhook(next, module);
-			left += next->nr;
-		}
-		if (left) {
-			free_unhooked(&sbuf_place_of(probe)->returns);
-			continue;
-		}
-		sbuf_probe_clear(probe);	/* P3: nothing reads their counts any more */
-		for (; own; own = next) {
-			next = own->next;
-			free_hooks(own);
-		}
+		for (own = returns->hooks; own; own = own->next)
+			unhook(own, module);
+		free_unhooked(returns);
+		if (!returns->hooks)
+			sbuf_probe_clear(probe);
 	}
 }
 

@@ -11,7 +11,6 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/module.h>
-#include <linux/notifier.h>
 #include <linux/string.h>
 #include <linux/stringhash.h>
 #include <linux/tracepoint.h>
@@ -63,8 +62,8 @@ static void search_module(struct search *search, const struct module *module)
 
 /*
  * Search modules.  Return the module of the first match, with a reference, or NULL.  A module that
- * is being loaded is not ready until its tracepoints are reported: its static keys are not
- * initialised, and if loading fails before that, nothing is reported.
+ * is being loaded is ready when sbuf_tracepoint_set_in() is called for it: before, its static keys
+ * are not initialised, and if loading fails then, nothing is reported.
  */
 static struct module *search_modules(struct search *search)
 {
@@ -155,6 +154,18 @@ static int note_result(const struct sbuf_probe_request *request, int err)
 	return 0;
 }
 
+int sbuf_tracepoint_set_in(const struct sbuf_probe_request *request, const struct module *module)
+{
+	struct sbuf_tracepoint *of = &sbuf_place_of(request->probe)->tracepoint;
+	int err = -ENOENT;
+
+	/* Other modules may have events with this name, in other groups */
+	if (!request->group || of->module == module_hash(module))
+		err = attach(of, request->event, NULL, module);
+	/* With -ENOENT the tracepoint is in another module */
+	return err == -ENOENT ? 0 : note_result(request, err);
+}
+
 static int set_tracepoint(struct sbuf_probe_request *request, u8 list)
 {
 	struct stackbuf_probe *probe = request->probe;
@@ -183,9 +194,6 @@ static void remove_tracepoints(const struct module *module, unsigned long state)
 	struct stackbuf_probe *probe;
 	unsigned int n = 0;
 
-	/* No tracepoint is in init code */
-	if (module && state != MODULE_STATE_GOING)
-		return;
 	lockdep_assert_held(&sbuf_probe_mutex);
 	for (probe = sbuf_probe_next(NULL); probe; probe = sbuf_probe_next(probe)) {
 		if (!sbuf_probe_is_set(probe, STACKBUF_PROBE_BY_TRACEPOINT) ||
@@ -209,58 +217,3 @@ const struct sbuf_way sbuf_tracepoint_way = {
 	.set = set_tracepoint,
 	.remove = remove_tracepoints,
 };
-
-/* ---------------------------------------------------------------- modules --- */
-
-/* Set probes again that were removed when their module was unloaded, if this one has them */
-static void set_pending(const struct module *module)
-{
-	struct stackbuf_probe *probe;
-
-	for (probe = sbuf_probe_next(NULL); probe; probe = sbuf_probe_next(probe)) {
-		struct sbuf_probe_request request = sbuf_probe_request_again(probe);
-		struct sbuf_tracepoint *of;
-		int err;
-
-		if (!sbuf_probe_is_pending(probe) || probe->way != STACKBUF_PROBE_BY_TRACEPOINT ||
-		    sbuf_resolve_parse(&request))
-			continue;
-		of = &sbuf_place_of(probe)->tracepoint;
-		/* Other modules may have events with this name, in other groups */
-		if (request.group && of->module != module_hash(module))
-			continue;
-		err = attach(of, request.event, NULL, module);
-		/* With -ENOENT the tracepoint is in another module */
-		if (err != -ENOENT && note_result(&request, err))
-			WRITE_ONCE(probe->state, STACKBUF_PROBE_REFUSED);
-	}
-}
-
-static int notify_tracepoints(struct notifier_block *block, unsigned long state, void *data)
-{
-	const struct tp_module *tracepoints = data;
-
-	mutex_lock(&sbuf_probe_mutex);
-	if (state == MODULE_STATE_COMING)
-		set_pending(tracepoints->mod);
-	else
-		remove_tracepoints(tracepoints->mod, state);
-	sbuf_probes_changed();
-	mutex_unlock(&sbuf_probe_mutex);
-	return NOTIFY_OK;
-}
-
-/* When a module is unloaded, this runs before the kernel checks that nothing is registered */
-static struct notifier_block tracepoint_notifier = {
-	.notifier_call = notify_tracepoints,
-};
-
-int __init sbuf_tracepoint_init(void)
-{
-	return register_tracepoint_module_notifier(&tracepoint_notifier);
-}
-
-void sbuf_tracepoint_exit(void)
-{
-	unregister_tracepoint_module_notifier(&tracepoint_notifier);
-}

@@ -66,9 +66,15 @@ static inline void sbuf_tracepoint_put(struct trace_event_file *file)
 		trace_put_event_file(file);
 }
 
-/* Follow modules, including those that are already loaded */
-int __init sbuf_tracepoint_init(void);
-void sbuf_tracepoint_exit(void);
+/**
+ * sbuf_tracepoint_set_in() - set a pending probe again, if its tracepoint is in a module
+ * @request: its request
+ * @module: the module, which is being loaded
+ *
+ * Context: Process context, under sbuf_probe_mutex.
+ * Return: 0, also if the tracepoint is in another module; or a negative error after logging it.
+ */
+int sbuf_tracepoint_set_in(const struct sbuf_probe_request *request, const struct module *module);
 
 /*
  * These are in the file that Kbuild chose for this kernel, tracepoint_direct.c, tracepoint_stub.c
@@ -93,8 +99,8 @@ void sbuf_tracepoint_detach(struct sbuf_tracepoint *of);
 static inline int sbuf_tracepoint_find(const char *group, const char *event,
 				       struct trace_event_file **file) { return 0; }
 static inline void sbuf_tracepoint_put(struct trace_event_file *file) { }
-static inline int sbuf_tracepoint_init(void) { return 0; }
-static inline void sbuf_tracepoint_exit(void) { }
+static inline int sbuf_tracepoint_set_in(const struct sbuf_probe_request *request,
+					 const struct module *module) { return 0; }
 
 #endif
 

@@ -107,33 +107,8 @@ int sbuf_unwind_regs(struct sbuf_scratch *scratch, struct pt_regs *regs, unsigne
 int sbuf_unwind_task(unsigned long *pc, unsigned int size, struct task_struct *task);
 
 /*
- * sbuf_unwind_caller(): walk the stack of an exported function's caller; @frame is as for
- * sbuf_caller_sp(), the rest as for sbuf_unwind_regs().  @frame[0] is the caller's frame pointer,
- * @frame[1] the return address.
- */
-#if SBUF_HAVE_UNWIND
-/*
- * stack_trace_save() would first walk through its own frames, the unwinder's and ours, which
- * costs as much as four frames.  Start the unwinder at the caller instead, as if registers had
- * been saved at the instruction after the call: there they hold the values that the unwinder would
- * find.  The call returns, so the stack is the same before and after its return.
- */
-static __always_inline int sbuf_unwind_caller(struct sbuf_scratch *scratch,
-					      const unsigned long *frame)
-{
-	struct pt_regs *regs = &scratch->regs;
-
-	regs->bp = frame[0];
-	regs->ip = frame[1];
-	regs->sp = (unsigned long)&frame[2];
-	/* For user_mode().  The other registers stay 0: after a call the unwinder uses none */
-	regs->cs = __KERNEL_CS;
-	return sbuf_unwind_regs(scratch, regs, 0, 0);
-}
-#else
-/*
- * stack_trace_save() leaves out our own frames, from the function that inlines this to the exported
- * function: count the records between the two.
+ * Walk the stack of an exported function's caller; @frame is as for sbuf_caller_sp(), the rest as
+ * for sbuf_unwind_regs().  @frame[0] is the caller's frame pointer, @frame[1] the return address.
  */
 static __always_inline int sbuf_unwind_caller(struct sbuf_scratch *scratch,
 					      const unsigned long *frame)
@@ -141,13 +116,22 @@ static __always_inline int sbuf_unwind_caller(struct sbuf_scratch *scratch,
 	const unsigned long *own = __builtin_frame_address(0);
 	unsigned int nr = 1;
 
-	if (!SBUF_HAVE_RESOLVED_WALKS) {
-		scratch->regs.regs[29] = frame[0];
-		scratch->regs.pc = SBUF_STRIP(frame[1]);
-		scratch->regs.sp = sbuf_caller_sp(frame);
-		scratch->regs.pstate = PSR_MODE_EL1h;
+	/*
+	 * stack_trace_save() would first walk through its own frames, the unwinder's and ours,
+	 * which costs as much as four frames.  Start at the caller instead, as if registers had
+	 * been saved at the instruction after the call: there they hold the values that the
+	 * unwinder would find.  The call returns, so the stack is the same before and after its
+	 * return.
+	 */
+	if (SBUF_HAVE_UNWIND || !SBUF_HAVE_RESOLVED_WALKS) {
+		sbuf_arch_set_regs(&scratch->regs, SBUF_STRIP(frame[1]), sbuf_caller_sp(frame),
+				   frame[0]);
 		return sbuf_unwind_regs(scratch, &scratch->regs, 0, 0);
 	}
+	/*
+	 * It leaves out our own frames, from the function that inlines this to the exported
+	 * function: count the records between the two
+	 */
 	for (; own != frame; own = (const unsigned long *)own[0])
 		nr++;
 	scratch->walk.sp[0] = sbuf_caller_sp(frame);
@@ -155,6 +139,5 @@ static __always_inline int sbuf_unwind_caller(struct sbuf_scratch *scratch,
 	scratch->walk.caller = 0;
 	return stack_trace_save(scratch->pc, ARRAY_SIZE(scratch->pc), nr);
 }
-#endif
 
 #endif /* STACKBUF_UNWIND_H */

@@ -499,6 +499,7 @@ extern __thread struct task_struct *current;
 #define task_pt_regs(task)	((struct pt_regs *)((char *)(task)->stack + THREAD_SIZE) - 1)
 #define user_mode(regs)		(!!((regs)->cs & 3))
 #define instruction_pointer(regs)	((regs)->ip)
+#define instruction_pointer_set(regs, address)	((regs)->ip = (address))
 #define kernel_stack_pointer(regs)	((regs)->sp)
 #define regs_get_kernel_stack_nth(regs, n)	(((unsigned long *)(regs)->sp)[n])
 
