@@ -8,7 +8,8 @@ VERSION := 1.0
 # The kernel to build for, and the output directory.
 KDIR ?= /lib/modules/$(shell uname -r)/build
 release := $(or $(shell sed -n 's/^.define UTS_RELEASE "\(.*\)"/\1/p' '$(KDIR)/include/generated/utsrelease.h' 2>/dev/null),$(shell uname -r))
-BUILD ?= $(CURDIR)/build/$(release)$(if $(TESTS),-tests)
+tests := $(filter-out 0 n,$(TESTS))
+BUILD ?= $(CURDIR)/build/$(release)$(if $(tests),-tests)
 build := $(abspath $(BUILD))
 module := $(build)/stackbuf.ko
 
@@ -48,10 +49,11 @@ kbuild = $(MAKE) -C '$(KDIR)' M='$(build)' \
 	STACKBUF_EVENTS_KB=$(EVENTS_KB) STACKBUF_STACKS_KB=$(STACKS_KB) \
 	STACKBUF_TEXT_KB=$(TEXT_KB) STACKBUF_PAIRS_KB=$(PAIRS_KB) STACKBUF_FRAMES=$(FRAMES) STACKBUF_PROBES=$(PROBES) STACKBUF_DEEPEST=$(DEEPEST) STACKBUF_KEEP=$(KEEP) \
 	STACKBUF_MODULE_VERSION=$(VERSION) STACKBUF_UNIT=$(UNIT) \
-	$(if $(TESTS),CONFIG_STACKBUF_TEST=m)
+	$(if $(tests),CONFIG_STACKBUF_TEST=m)
 
-# The configuration of a kernel built with gcc enables options that clang lacks.
-ifneq ($(filter clang%,$(notdir $(CC))),)
+# The configuration of a kernel built with gcc enables options that clang lacks.  kbuild takes no CC
+# from the environment.
+ifneq ($(and $(filter command override,$(firstword $(origin CC))),$(filter clang%,$(notdir $(CC)))),)
 ifneq ($(wildcard $(KDIR)/include/config/CC_IS_GCC),)
 kbuild += CONFIG_CC_IS_GCC= CONFIG_CC_IS_CLANG=y CONFIG_SLS= CONFIG_MITIGATION_SLS= \
 	CONFIG_RETHUNK= CONFIG_MITIGATION_RETHUNK= CONFIG_FTRACE_MCOUNT_USE_CC= \
@@ -84,6 +86,12 @@ all: module tools
 # The package for DKMS lacks these
 test_sources := $(wildcard $(CURDIR)/tests/modules/Kbuild $(CURDIR)/tests/modules/*.[ch])
 
+# kbuild goes by times, which packages and rsync preserve: false if the kernel is another than that
+# of the last build, so that everything must be built again
+same_kernel = kernel=$$(cat '$(KDIR)/Module.symvers' '$(KDIR)/include/config/auto.conf' 2>/dev/null | cksum; \
+	stat -Lc %Z '$(KDIR)/include/config/auto.conf' 2>/dev/null); \
+	echo "$$kernel" | cmp -s - '$(build)/.kernel' || ! echo "$$kernel" >'$(build)/.kernel'
+
 # kbuild writes next to the sources, so it gets a directory of links to them.
 module: checked-kdir checked-sizes
 	@[ ! -L '$(build)/core' ] || rm '$(build)/core'
@@ -91,6 +99,7 @@ module: checked-kdir checked-sizes
 	@ln -sfn $(CURDIR)/Kbuild $(CURDIR)/stackbuf.c $(CURDIR)/stackbuf.h \
 		$(CURDIR)/stackbuf_format.h '$(build)/'
 	@ln -sfn $(wildcard $(CURDIR)/core/*.[ch]) $(CURDIR)/core/features.sh '$(build)/core/'
+	@$(same_kernel) || find '$(build)' -name '.*.cmd' -delete
 	@$(if $(test_sources),ln -sfn $(test_sources) '$(build)/tests/')
 	+@$(kbuild) modules
 
@@ -132,18 +141,22 @@ checked-sizes:
 	@check() { \
 		case $$2 in y|n) ;; *) $(call fail,$$1=$$2 is neither y nor n); ;; esac; \
 	}; \
-	check PROBES '$(PROBES)' && check DEEPEST '$(DEEPEST)' && check KEEP '$(KEEP)'
+	check PROBES '$(PROBES)' && check DEEPEST '$(DEEPEST)' && check KEEP '$(KEEP)' && check UNIT '$(UNIT)'
+
+# O=DIR is kbuild's: the command is not built there, and "make clean" must not remove it
+tools_make = $(MAKE) -C tools --no-print-directory O='$(CURDIR)/build/tools'
 
 # The module is useful without the command, so missing libraries stop make only if the command was
 # requested.  This target and install-tools need no kernel.
 wanted := $(filter tools install-tools,$(MAKECMDGOALS))
 lacking = echo 'stackbuf: $(if $(wanted),cannot build,left out) the command stackbuf: install the packages $(1)' >&2$(if $(wanted),; exit 1)
 tools:
+	@[ $(words $(CURDIR)) = 1 ] || $(call fail,make cannot work in a directory with blanks in its name: $(CURDIR))
 	+@if [ ! -e tools/Makefile ]; then :; \
 	elif ! command -v $(firstword $(CC)) >/dev/null; then \
 		$(call lacking,gcc and $(if $(rpm),glibc-devel,libc6-dev)); \
 	elif printf '#include <popt.h>\n#include <jansson.h>\n#include <elfutils/libdwfl.h>\n#include <zlib.h>\n#include <libkdumpfile/kdumpfile.h>\n#include <bpf/btf.h>\n' | $(CC) -E - >/dev/null 2>&1; then \
-		$(MAKE) -C tools --no-print-directory; \
+		$(tools_make); \
 	else \
 		$(call lacking,$(if $(rpm),popt-devel$(,) jansson-devel$(,) elfutils-devel$(,) zlib-devel$(,) libkdumpfile-devel and libbpf-devel,libpopt-dev$(,) libjansson-dev$(,) libdw-dev$(,) zlib1g-dev$(,) libkdumpfile-dev and libbpf-dev)); \
 	fi
@@ -153,6 +166,9 @@ checked-built:
 
 checked-root:
 	@[ "$$(id -u)" = 0 ] || $(call fail,this needs root: sudo make $(MAKECMDGOALS))
+
+# With which DKMS signs: Ubuntu's, or DKMS's own
+mok_key = $(firstword $(wildcard /var/lib/shim-signed/mok/MOK.der) /var/lib/dkms/mok.pub)
 
 # The kernel only warns about an unknown parameter, so check the names first.
 load: checked-root checked-built
@@ -168,7 +184,7 @@ load: checked-root checked-built
 	@! grep -qs '^stackbuf ' /proc/modules || $(call fail,already loaded: sudo make unload)
 	@said=$$(insmod '$(module)' $(PARAMS) 2>&1) || case "$$said" in \
 	*"Key was rejected"*|*"key not available"*) \
-		$(call fail,the kernel loads only modules signed with a key that it knows: sign it with the key of DKMS (stackbuf(4)$(,) SIGNED MODULES)$(,) mokutil --import /var/lib/dkms/mok.pub$(,) reboot and confirm the key) ;; \
+		$(call fail,the kernel loads only modules signed with a key that it knows: sign it with the key of DKMS (stackbuf(4)$(,) SIGNED MODULES)$(,) mokutil --import $(mok_key)$(,) reboot and confirm the key) ;; \
 	*) \
 		echo "$$said" >&2; $(call fail,not loaded; the kernel log says why: dmesg | tail) ;; \
 	esac
@@ -203,12 +219,14 @@ define install_tools
 	sed -i 's,=/usr/libexec/,=$(PREFIX)/libexec/,' '$(DESTDIR)$(PREFIX)/lib/systemd/system/stackbuf.service'
 	install -D -m 644 -t '$(share)/doc/stackbuf/examples' scripts/service/stackbuf.conf packaging/modprobe.conf
 	$(foreach page,$(pages),$(call install_page,$(page)) &&) :
-	+@[ ! -x build/tools/stackbuf ] || $(MAKE) -C tools install PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)'
+	+@[ ! -x build/tools/stackbuf ] || $(tools_make) install PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)'
 endef
 
 uninstall:
-	@set -- '$(DESTDIR)/lib/modules/$(release)/updates/'stackbuf.ko*; [ ! -e "$$1" ] || \
-		{ rm -f "$$@"; $(if $(DESTDIR),:,depmod $(release)); }
+	@for kernel in '$(release)' '$(DESTDIR)$(PREFIX)/lib/stackbuf/'*/; do \
+		kernel=$$(basename "$$kernel"); \
+		set -- "$(DESTDIR)/lib/modules/$$kernel/updates/"stackbuf.ko*; [ ! -e "$$1" ] || \
+		{ rm -f "$$@"; $(if $(DESTDIR),:,depmod "$$kernel"); }; done
 	rm -f $(foreach file,$(notdir $(programs)),'$(DESTDIR)$(PREFIX)/bin/$(file)')
 	rm -rf '$(share)/stackbuf' '$(share)/doc/stackbuf/examples' $(foreach dir,include lib libexec,'$(DESTDIR)$(PREFIX)/$(dir)/stackbuf')
 	rm -f '$(DESTDIR)$(PREFIX)/lib/systemd/system/stackbuf.service'
@@ -221,10 +239,13 @@ dist: archive := build/stackbuf-$(VERSION).tar.gz
 dist: epoch := $(or $(SOURCE_DATE_EPOCH),$(shell git -C '$(CURDIR)' log -1 --format=%ct 2>/dev/null),$(shell stat -c %Y Makefile))
 dist:
 	@mkdir -p build
-	@if [ -e .git ]; then git ls-files -z; else find . -path ./build -prune -o ! -type d -printf '%P\0'; fi | \
-		tar -c --null -T - --sort=name --owner=0 --group=0 --numeric-owner --mtime=@$(epoch) \
-		--mode=u+rw,go=rX --transform 's,^,stackbuf-$(VERSION)/,S' | gzip -9n >'$(archive).new' && \
-		[ -s '$(archive).new' ] && mv '$(archive).new' '$(archive)' && echo '$(archive)'
+	@if [ -e .git ]; then git ls-files -z; else find . -path ./build -prune -o ! -type d -printf '%P\0'; fi >'$(archive).list' && \
+		[ -s '$(archive).list' ] && \
+		tar -c --null -T '$(archive).list' --sort=name --owner=0 --group=0 --numeric-owner --mtime=@$(epoch) \
+		--mode=u+rw,go=rX --transform 's,^,stackbuf-$(VERSION)/,S' -f '$(archive).tar' && \
+		gzip -9n <'$(archive).tar' >'$(archive).new' && mv '$(archive).new' '$(archive)' && \
+		rm '$(archive).list' '$(archive).tar' && echo '$(archive)' || \
+		{ rm -f '$(archive)'*; $(call fail,no archive: git or tar says why); }
 
 # Both build from the archive of "make dist", and leave nothing outside build/
 deb rpm: dist
@@ -296,7 +317,7 @@ bench:
 
 clean:
 	rm -rf '$(CURDIR)/build'
-	+@if [ -e tools/Makefile ]; then $(MAKE) -C tools --no-print-directory clean; fi
+	+@if [ -e tools/Makefile ]; then $(tools_make) clean; fi
 
 help:
 	@echo 'make            build stackbuf.ko in build/RELEASE for the running kernel, and the command'

@@ -31,6 +31,14 @@ archive() {
 		tar -xf "$work/first" -C "$work/unpacked" && rm -rf "$work/copy/build" && diff -r "$work/copy" "$source"
 }
 
+# git cannot list its files, and O= is kbuild's
+no_archive() {
+	mkdir "$work/copy/.git" "$work/kept" || return
+	! make -s -C "$work/copy" dist >"$work/said" 2>&1 && grep -q '^stackbuf: no archive: ' "$work/said" && [ -z "$(ls "$work/copy/build")" ] || { cat "$work/said"; return 1; }
+	make -s -C "$work/copy" clean O="$work/kept" >"$work/said" 2>&1 && O="$work/kept" make -s -C "$work/copy" clean >"$work/said" 2>&1 && [ -d "$work/kept" ] || return
+	! make -s -C "$work/copy/tools" clean O="$work/kept" 2>"$work/said" && [ -d "$work/kept" ] && grep -q 'not made here' "$work/said"
+}
+
 # The module, as DKMS has no sources of tests, and the command
 builds() {
 	rm -rf "$source/tests" "$source/build" && mkdir -p "$source/build" &&
@@ -80,6 +88,8 @@ dkms() {
 }
 
 uninstalled() {
+	# Of a kernel that is not the one of KDIR
+	mkdir -p "$root"/{lib/modules/5.15.0-other/updates,opt/sb/lib/stackbuf/5.15.0-other} && touch "$root/lib/modules/5.15.0-other/updates/stackbuf.ko.xz" || return
 	make -s -C "$source" uninstall KDIR="$kernel/build" DESTDIR="$root" PREFIX=/opt/sb &&
 		[ -z "$(find "$root" ! -type d ! -name 'modules.*')" ] || { find "$root" ! -type d; return 1; }
 }
@@ -171,6 +181,7 @@ purged() {
 {
 	result "debian/changelog, CHANGELOG.md and the specs have the version of the Makefile" one_version
 	result "make dist: the same bytes twice, all files" archive
+	result "make dist without files is an error; make clean removes only what was built here" no_archive
 	result "the unpacked archive builds, without git" builds
 	result "make install is quiet without a key to sign with, and keeps to DESTDIR and PREFIX" quiet
 	result "a client builds by what make install left, and without it one line says what to do" client

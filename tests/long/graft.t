@@ -67,6 +67,10 @@ bad_input() {
 		"$graft" "$tree" && rm "$tree/lib/stackbuf/.grafted" && "$graft" "$tree" && "$graft" --remove "$tree" && [ ! -e "$tree/lib/stackbuf" ] || return
 	small_tree "$tree" && "$graft" "$tree" && echo '/* mine */' >"$tree/lib/stackbuf/core/mine.c" &&
 		refused 'core/mine.c was added or changed' "$tree" || return
+	# Any file that no build makes; what the message says leads on
+	small_tree "$tree" && cp -a "$tree" "$work/orig2" && "$graft" "$tree" && touch "$tree/lib/stackbuf/"{notes.txt,save.o} &&
+		refused 'lib/stackbuf/notes.txt was added or changed' "$tree" && refused 'notes.txt was added or changed' --remove "$tree" &&
+		(cd "$work" && eval "$(sed 's/.*then: //' "$work/said")") && "$graft" "$tree" && "$graft" --remove "$tree" && same "$work/orig2" "$tree" || return
 	# Code still calls it
 	small_tree "$tree" && mkdir -p "$tree/fs" && "$graft" "$tree" && printf '#include <linux/stackbuf.h>\n' >"$tree/fs/mine.c" &&
 		refused '^stackbuf-graft: 1 file(s) outside of lib/stackbuf still use it: fs/mine.c: ' --remove "$tree" && "$graft" --remove --force "$tree" &&
