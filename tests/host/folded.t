@@ -107,6 +107,10 @@ forms() {
 	# Characters are not cut
 	printf 'a;b 9999990\nmain;größe;größenänderungsbehälter 10\n' >text && "$sane" -f text count --flame text.svg &&
 		grep -q '<title>größe (10 events' text.svg && python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' text.svg || return
+	# Doubles would round them
+	printf 'a 9007199254740993\n' >text && "$sane" -f text count --flame text.svg && grep -q '<title>a (9007199254740993 events' text.svg || return
+	echo 'a 9007199254740992' >text2 && "$sane" diff text text2 | grep -qx '    9007199254740993 -> 9007199254740992  -1  (fewer)' || return
+	echo 'd 9223372036854775900' >text && echo 'e 1' >text2 && "$sane" diff text text2 | grep -qx '    9223372036854775900 -> 0  -9223372036854775900  (gone)' || return
 	# Addresses of two files are two places
 	printf 'a;0xffffffff81000010 5\n' >text && cp text text2 && "$sane" diff text text2 2>err | tail -n 1 | grep -q '^1 new, 1 gone'
 }

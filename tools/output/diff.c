@@ -76,17 +76,23 @@ static double share(const struct diff *d, u64 events, int side)
 	return output_percent(events, d->events[side]);
 }
 
-/* Change of a stack: events, or with --percent points of the share; growth is positive */
-static double change_of(const struct diff *d, const struct diff_stack *s)
+/* With --percent: by how many points a stack's share grew */
+static double share_change(const struct diff *d, const struct diff_stack *s)
 {
-	if (d->side[AFTER]->percent)
-		return share(d, s->events[AFTER], AFTER) - share(d, s->events[BEFORE], BEFORE);
-	return (double)s->events[AFTER] - s->events[BEFORE];
+	return share(d, s->events[AFTER], AFTER) - share(d, s->events[BEFORE], BEFORE);
+}
+
+/* Without: by how many events, more or fewer */
+static u64 events_change(const struct diff_stack *s)
+{
+	return s->events[AFTER] > s->events[BEFORE] ? s->events[AFTER] - s->events[BEFORE] :
+						      s->events[BEFORE] - s->events[AFTER];
 }
 
 static enum change change_kind(const struct diff *d, const struct diff_stack *s)
 {
-	double change = change_of(d, s);
+	double change = d->side[AFTER]->percent ? share_change(d, s) :
+			s->events[AFTER] > s->events[BEFORE] ? 1 : -(double)events_change(s);
 
 	if (!s->events[BEFORE] || !s->events[AFTER])
 		return s->events[AFTER] ? NEW : GONE;
@@ -95,13 +101,16 @@ static enum change change_kind(const struct diff *d, const struct diff_stack *s)
 
 static int by_change(const void *a, const void *b, void *diff)
 {
-	double x = change_of(diff, a), y = change_of(diff, b);
+	const struct diff *d = diff;
+	double x = share_change(d, a), y = share_change(d, b);
+	int c = compare_u64(events_change(a), events_change(b));
 
-	x = x < 0 ? -x : x;
-	y = y < 0 ? -y : y;
-	if (x != y)
-		return x < y ? -1 : 1;
-	return by_text(a, b);
+	if (d->side[AFTER]->percent) {
+		x = x < 0 ? -x : x;
+		y = y < 0 ? -y : y;
+		c = x < y ? -1 : x > y;
+	}
+	return c ?: by_text(a, b);
 }
 
 void diff_make(struct diff *d)
@@ -203,10 +212,11 @@ static void print_text(const struct diff *d, const struct diff_stack *s)
 	if (d->side[AFTER]->percent)
 		fprintf(f, "    %.2f %% -> %.2f %%  %+.2f  (%s)\n\n",
 			share(d, s->events[BEFORE], BEFORE), share(d, s->events[AFTER], AFTER),
-			change_of(d, s), kind);
+			share_change(d, s), kind);
 	else
-		fprintf(f, "    %llu -> %llu  %+lld  (%s)\n\n", s->events[BEFORE],
-			s->events[AFTER], s->events[AFTER] - s->events[BEFORE], kind);
+		fprintf(f, "    %llu -> %llu  %c%llu  (%s)\n\n", s->events[BEFORE],
+			s->events[AFTER], s->events[AFTER] < s->events[BEFORE] ? '-' : '+',
+			events_change(s), kind);
 }
 
 static void print_head(const struct diff *d, int side)

@@ -171,7 +171,10 @@ static u64 line_width(const struct graph *g, const struct line *line)
 {
 	u64 all = g->events[line->before ? BEFORE : AFTER];
 
-	return g->diff ? (double)line->events / all * DIFF_WIDTH : line->events;
+	/* Not by ?:, which would make a double of the events */
+	if (!g->diff)
+		return line->events;
+	return (double)line->events / all * DIFF_WIDTH;
 }
 
 /* Red if the share grew, blue if it shrank, deeper for larger changes; grey if equal */

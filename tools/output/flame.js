@@ -10,7 +10,7 @@ function flame_graph(svg, field, changed) {
 	const frames = Array.from(svg.querySelectorAll("g.f"), (g) => {
 		const rect = g.querySelector("rect"), label = g.querySelector("title"), title = label.textContent;
 		const f = { g, rect, label, title, text: g.querySelector("text"), name: title.replace(/ \([^(]*\)$/, ""), x: +g.dataset.x,
-			    w: +g.dataset.w, y: +rect.getAttribute("y"), inner: new Map() };
+			    w: +g.dataset.w, end: Number(BigInt(g.dataset.x) + BigInt(g.dataset.w)), y: +rect.getAttribute("y"), inner: new Map() };
 
 		// Each stands right after its caller, or after what others of its callees call
 		while (path.length && path.at(-1).y <= f.y)
@@ -21,13 +21,14 @@ function flame_graph(svg, field, changed) {
 		return f;
 	});
 
+	// Ends are rounded as beginnings are, or a frame of more than 2^53 would end beyond its caller.
 	// Place all frames as if the zoomed one were the whole width
 	function draw() {
 		const pixels = svg.getBoundingClientRect().width || 1200, root = frames[zoomed];
 
 		frames.forEach((f) => {
-			const inside = f.y <= root.y && f.x >= root.x && f.x + f.w <= root.x + root.w && (f.w > 0 || f === root);
-			const above = f.y > root.y && f.x <= root.x && f.x + f.w >= root.x + root.w;
+			const inside = f.y <= root.y && f.x >= root.x && f.end <= root.end && (f.w > 0 || f === root);
+			const above = f.y > root.y && f.x <= root.x && f.end >= root.end;
 			const x = above || !root.w ? 0 : 100 * (f.x - root.x) / root.w;
 			const w = above || !root.w ? 100 : 100 * f.w / root.w;
 			const chars = Math.floor((pixels * w / 100 - 6) / char_width);
@@ -55,7 +56,7 @@ function flame_graph(svg, field, changed) {
 			f.g.classList.toggle("match", !!hit);
 			return hit && !f.g.classList.contains("hidden");
 		}).sort((a, b) => a.x - b.x || b.w - a.w).forEach((f) => {
-			const from = Math.max(f.x, end), to = Math.min(f.x + f.w, root.x + root.w);
+			const from = Math.max(f.x, end), to = Math.min(f.end, root.end);
 
 			if (to > from) {
 				sum += to - from;
@@ -86,7 +87,7 @@ function flame_graph(svg, field, changed) {
 	// Callees stand at the right end of their caller: before them is what ended there
 	function place(f, x) {
 		f.x = x;
-		x += f.w;
+		f.end = x += f.w;
 		Array.from(f.inner.values()).reverse().forEach((inner) => place(inner, x -= inner.w));
 		f.label.textContent = f.title = f.name + " (" + share(f.w, total) + ")";
 	}

@@ -8,8 +8,9 @@
 	const element = (id) => document.getElementById(id), n = data.after.length, start = BigInt(data.start);
 	const contexts = ["task", "softirq", "hardirq", "nmi"], cpus = Array.from(new Set(data.cpu)).sort((a, b) => a - b);
 	const row_of = new Map(cpus.map((cpu, row) => [cpu, row])), field = element("search");
-	let sum = 0, page = 0, more = 100, order = "events", view;
-	const time = Float64Array.from(data.after, (after) => sum += after), last = sum;
+	let sum = 0n, page = 0, more = 100, order = "events", view;
+	// Added exactly and rounded once, or errors would add up
+	const time = Float64Array.from(data.after, (after) => Number(sum += BigInt(after))), last = Number(sum);
 	const shown = { from: 0, to: last, cpu: -1, search: "", tab: "flame", zoom: 0 };
 	// A function, with its module, is what is left of a frame without offset and source line
 	const functions = data.frame.map((text) => {
