@@ -88,7 +88,7 @@ void sbuf_keep_copy(enum sbuf_array which, const void *from, size_t size)
 	void *to = copy_of(which, from);
 
 	wmb();	/* V1 */
-	/* What makes an entry valid is one word.  memcpy() may store its bytes one by one */
+	/* An entry becomes valid by one word, which memcpy() might store byte by byte */
 	if (size == sizeof(u64))
 		WRITE_ONCE(*(u64 *)to, *(const u64 *)from);
 	else if (size == sizeof(u32))

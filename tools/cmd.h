@@ -68,7 +68,7 @@ void session_report_source(const struct session *s);
 
 /* Report the source, and everything that the output will lack */
 void session_report_missing(const struct session *s);
-/* The same of one array */
+/* Report the source, and the missing pages of one array */
 void session_report_missing_of(const struct session *s, enum array a);
 
 /* Report that totals are only of a part of the events */

@@ -432,8 +432,10 @@ static void watch_pair(struct session *s, const struct args *a, struct overrides
 	signal(SIGPIPE, SIG_IGN);
 	override_check(b, &s->record.info);
 	override_open(b);
-	if (a->given & FILTERS)
+	if (a->given & FILTERS) {
 		override_filter(b, &a->wanted.filter);
+		override_parameter(b, PARAM_CGROUP, "0");
+	}
 	override_parameter(b, PARAM_LIMIT, "0");
 	override_parameter(b, PARAM_EVERY, "1");
 	override_add_pair(b, name);

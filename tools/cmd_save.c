@@ -12,16 +12,16 @@
 
 #define TRIGGER	"/sys/module/stackbuf/parameters/trigger"
 
-/* Return true if a trigger stopped recording, by the first page of stackbuf_info */
-static bool is_stopped(void)
+/* Return what stopped recording, STACKBUF_FROZEN_..., by the first page of stackbuf_info; 0: it goes on */
+static u32 stopped_by(void)
 {
 	struct stackbuf_info *info = xcalloc(1, sizeof(*info));
 	FILE *f = fopen(DEBUGFS "/info", "re");
-	bool stopped;
+	u32 stopped;
 
 	if (!f || fread(info, STACKBUF_PAGE_SIZE, 1, f) != 1)
 		die(1, "%s: cannot be read: %m (was the module removed?)", DEBUGFS "/info");
-	stopped = info->state & STACKBUF_FROZEN_TRIGGER;
+	stopped = info->state & STACKBUF_FROZEN;
 	fclose(f);
 	free(info);
 	return stopped;
@@ -40,16 +40,20 @@ static bool is_set(void)
 
 static void wait_for_trigger(void)
 {
+	u32 stopped;
+
 	if (!is_set())
 		die(1, "no trigger is set: write PLACE[:EVENTS] to %s", TRIGGER);
 	interrupt_catch(0);
-	while (!interrupted && !is_stopped()) {
+	while (!interrupted && !(stopped = stopped_by())) {
 		if (!is_set())
 			die(1, "the trigger was removed before a hit: nothing is saved");
 		interrupt_wait(NULL, 0, NSEC_PER_SEC / 5);
 	}
 	if (interrupted)
 		die(1, "no trigger was hit: nothing is saved");
+	if (!(stopped & STACKBUF_FROZEN_TRIGGER))
+		report("an oops stopped recording before the trigger did");
 	interrupt_release();
 }
 

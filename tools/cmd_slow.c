@@ -9,12 +9,15 @@
 #include "cmd.h"
 #include "input/steady.h"
 #include "live/watch.h"
+#include "symbol/errors.h"
 
 struct slow {
 	const struct args *a;
 	struct watch *w;
 	struct pair_totals t;
 	struct stacks stacks;		/* copies of stacks; @place is the index of the total */
+	struct patterns others;		/* of probes that were set before and have a tag */
+	u64 unsure;			/* events that may be theirs */
 };
 
 static unsigned int column_of(u64 took)
@@ -37,6 +40,10 @@ static void take_call(void *arg, const struct stackbuf_event *e, struct stack *s
 	symbols_name(slow->a->output.symbols, stack);
 	if (!watch_wants(slow->w, stack))
 		return;
+	if (stack->named && patterns_match_frame(&slow->others, stack->frame)) {
+		slow->unsure++;
+		return;
+	}
 	kept = stack_keep(&slow->stacks, stack);
 	if (kept->place == slow->t.nr) {
 		GROW(slow->t.total, slow->t.nr);
@@ -50,6 +57,23 @@ static void take_call(void *arg, const struct stackbuf_event *e, struct stack *s
 		one->longest = e->tag;
 	slow->t.all.closed++;
 	slow->t.all.sum += e->tag;
+}
+
+/* Find the functions at which other probes record other numbers, or the same calls */
+static void find_others(struct slow *slow, const struct record *r)
+{
+	const struct patterns *ours = &slow->w->patterns;
+	struct stackbuf_probe probe;
+	unsigned int i;
+	size_t n;
+
+	for (i = 0; probe_next(r, &i, &probe); ) {
+		for (n = 0; n < ours->nr && strcmp(ours->pattern[n].text, probe.name); n++)
+			;
+		if (n == ours->nr && !probe.role && probe.tag &&
+		    probe.way != STACKBUF_PROBE_BY_TRACEPOINT)
+			patterns_add_probe(&slow->others, &probe);
+	}
 }
 
 /* The module takes a 32-bit number */
@@ -93,6 +117,7 @@ void cmd_slow(struct args *a)
 	missed = probes_missed(&s.record);
 	refused = record_refused(&s.record);
 	slow.w = &w;
+	find_others(&slow, &s.record);
 	snprintf(slow.t.name, sizeof(slow.t.name), "%s%s, longer than %g ms", a->word[0],
 		 a->word[1] ? " and more" : "", a->longer / 1e6);
 	slow.t.missed = watch_events(&w, &slow, take_call);
@@ -100,9 +125,13 @@ void cmd_slow(struct args *a)
 		slow.t.missed += probes_missed(&s.record) - missed;
 		slow.t.pair.refused = record_refused(&s.record) - refused;
 	}
+	report_count(slow.unsure, "event is left out: another probe at its function records numbers, too; remove it from the parameter probe",
+		     "events are left out: other probes at their functions record numbers, too; remove them from the parameter probe");
+	slow.t.missed += slow.unsure;
 	cmd_print_pair(a, &slow.t, 0);
 	watch_finish(&w);
 	patterns_free(&w.patterns);
+	patterns_free(&slow.others);
 	free(slow.t.total);
 	stacks_empty(&slow.stacks);
 	cmd_end(&s, a);

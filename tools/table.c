@@ -101,7 +101,7 @@ const struct command command_table[COMMANDS] = {
 	},
 	[COUNT_PATTERN] = {
 		.name = "count", .words = "PATTERN...", .min = 1, .max = ~0U, .run = cmd_watch,
-		.origin = ORIGIN_IN_JSON, .of_record = "count",
+		.missing = "a PATTERN is empty", .origin = ORIGIN_IN_JSON, .of_record = "count",
 		.lack = "a PATTERN sets probes, for new events; for recorded ones: count --function PATTERN",
 		.text = "probe functions, and print their stacks' totals at the end",
 		.example =

@@ -286,6 +286,13 @@ restored() {
 	touch gone
 	parameters >after
 	cmp before after && [ ! -s err ] || { cat err; return 1; }
+	# The same while much is printed: it ends by SIGPIPE, in silence
+	(while [ ! -e done ]; do writes 100000; done) &
+	{ "$STACKBUF" snoop -D 60 vfs_write 2>err; echo $? >code; } | head -n 1 >out
+	touch done
+	wait
+	parameters >after
+	cmp before after && [ ! -s err ] && [ "$(cat code)" = 141 ] || { cat err code; return 1; }
 	# Refused half-way: the second function does not exist
 	refused 1 'probe: no_such_function: no such function' snoop vfs_read no_such_function
 	refused=$?
@@ -340,6 +347,14 @@ refusals() {
 		refused 2 'shows the running kernel' count -l -D 1 vfs_read &&
 		refused 1 'no_such_function: no function matches' count -l no_such_function &&
 		refused 1 'no such function\|no probe there' snoop irqentry_enter || return
+	# A limit that is reached keeps these events
+	echo vfs_write >$P/probe && echo 1 >$P/limit && writes 2 || return
+	refused 1 'limit=1 is reached' snoop vfs_read || return
+	echo >$P/probe
+	echo 5 >$P/limit
+	"$STACKBUF" count -D 0.1 vfs_read >out 2>err || return
+	grep -qx "stackbuf: limit=5: its count begins again when this ends" err && [ "$(cat $P/limit)" = 5 ] || { cat err; return 1; }
+	echo 0 >$P/limit
 	echo 0 >$P/enable
 	refused 1 'recording is off' snoop vfs_read
 	refused=$?

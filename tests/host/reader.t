@@ -201,6 +201,21 @@ what_is_missing() {
 }
 result 'what is missing or damaged is reported' what_is_missing
 
+# While a pair is set for --comm, no other filter of the module applies
+one_filter() {
+	local job
+	mkdir "$dir/set" && cd "$dir/set" && EVENT_PAGES=8 "$fake" "$dir/enabled" 50 counted || return
+	echo 1 | tee enable every >limit && echo 0 | tee pid >limit && echo -1 >cpu && echo 4711 >cgroup && : | tee comm pair >probe || return
+	STACKBUF_PARAMETERS=. "$plain" -f "$dir/enabled" leaks --comm some 2>"$dir/err" &
+	job=$!
+	until [ -s pair ] || ! kill -0 "$job"; do sleep 0.05; done
+	[ "$(cat comm cgroup)" = $'some\n0' ] || { tail -n +1 -- *; kill "$job"; return 1; }
+	kill -INT "$job"
+	wait "$job"
+	[ "$(cat cgroup)" = 4711 ] && [ ! -s comm ] || { tail -n +1 -- *; cat "$dir/err"; return 1; }
+}
+result "leaks --comm: the module's cgroup is set aside" one_filter
+
 # A frame whose address is not known, and sizes that cannot be
 deepest() {
 	"$here/helpers/image.py" deepen "$dir/one" "$dir/deep" &&

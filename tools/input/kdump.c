@@ -506,7 +506,7 @@ void kd_scan(struct kdump *k, struct scan *scan)
 			pfns *= 2;
 		next_part(k, w, &next, pfns);
 	}
-	/* What was not read: nothing, unless a worker gave up its part */
+	/* Pages are left unread if a worker gave up its part */
 	scan->unreadable += k->end - next;
 	for (i = 0; i < k->workers; i++)
 		scan->unreadable += k->worker[i].stop - k->worker[i].pfn;

@@ -308,6 +308,14 @@ static struct stack *use_first(const struct follower *ctx, struct stackbuf_event
 	return stack;
 }
 
+/* Return false if @file is a pipe whose reader has ended */
+static bool has_reader(FILE *file)
+{
+	struct pollfd p = { .fd = fileno(file) };
+
+	return poll(&p, 1, 0) <= 0 || !(p.revents & POLLERR);
+}
+
 /*
  * Print the events that no later event can precede.  An event is in the ring as soon as it is
  * recorded, so all events older than the newest one of the previous round have been read.
@@ -346,6 +354,11 @@ static void print_events(struct follower *ctx, bool all)
 	if (!wanted)
 		interrupted = 1;
 	if (fflush(ctx->o->file) || ferror(ctx->o->file)) {
+		/* Keep the error: watch_finish() ends by SIGPIPE */
+		if (ctx->hooks && !has_reader(ctx->o->file)) {
+			interrupted = 1;
+			return;
+		}
 		if (ctx->hooks && interrupted) {
 			/* Continue: the probes must be removed, even if the reader is slow */
 			report("interrupted while printing: the output is incomplete");
@@ -355,10 +368,6 @@ static void print_events(struct follower *ctx, bool all)
 			 */
 			__fpurge(ctx->o->file);
 			clearerr(ctx->o->file);
-			return;
-		}
-		if (ctx->hooks && errno == EPIPE) {
-			interrupted = 1;
 			return;
 		}
 		die(1, "cannot write: %m");

@@ -39,7 +39,15 @@ static struct overrides *overrides;
 /* ------------------------------------------------------------- the module --- */
 
 #define UNKNOWN_KEY								\
-	"the kernel loads only modules signed with a key that it knows: mokutil --import /var/lib/dkms/mok.pub, reboot, and confirm the key (stackbuf(4), SIGNED MODULES)"
+	"the kernel loads only modules signed with a key that it knows: mokutil --import %s, reboot, and confirm the key (stackbuf(4), SIGNED MODULES)"
+
+/* The key with which DKMS signs: Ubuntu's, or DKMS's own */
+static const char *mok_key(void)
+{
+	static const char ubuntu[] = "/var/lib/shim-signed/mok/MOK.der";
+
+	return access(ubuntu, F_OK) ? "/var/lib/dkms/mok.pub" : ubuntu;
+}
 
 /*
  * Return modprobe's exit status, or -1 without modprobe or a directory of modules.  @said receives
@@ -94,7 +102,7 @@ static void load_file(const char *path)
 		die(1, "%s: %s", path, strerror(errno));
 	if (syscall(SYS_finit_module, fd, "", 0) && errno != EEXIST) {
 		if (errno == EKEYREJECTED || errno == ENOKEY)
-			die(1, "%s: not loaded: " UNKNOWN_KEY, path);
+			die(1, "%s: not loaded: " UNKNOWN_KEY, path, mok_key());
 		if (errno == EPERM)
 			die(1, "%s: not loaded: run it as root, or kernel lockdown forbids it",
 			    path);
@@ -151,7 +159,7 @@ void override_load_module(struct overrides *p)
 	if (run_modprobe(said, sizeof(said))) {
 		/* modprobe's text for EKEYREJECTED and ENOKEY */
 		if (strstr(said, "Key was rejected") || strstr(said, "key not available"))
-			die(1, "not loaded: " UNKNOWN_KEY);
+			die(1, "not loaded: " UNKNOWN_KEY, mok_key());
 		said[strcspn(said, "\n")] = '\0';
 		if (!find_file(path, sizeof(path))) {
 			if (*said && !strstr(said, "not found"))
@@ -174,6 +182,11 @@ void override_check(struct overrides *p, const struct stackbuf_info *info)
 	if (info->state & STACKBUF_FROZEN)
 		die(1, "%s has stopped recording: stackbuf save keeps the events before it; write 1 to %s/enable to resume",
 		    info->state & STACKBUF_FROZEN_TRIGGER ? "a trigger" : "an oops", p->dir);
+	if (info->filter.limit && info->filter.left <= 0)
+		die(1, "limit=%u is reached: stackbuf save keeps these events; write another value to %s/limit to resume",
+		    info->filter.limit, p->dir);
+	if (info->filter.limit)
+		report("limit=%u: its count begins again when this ends", info->filter.limit);
 }
 
 /* ---------------------------------------------------------- one parameter --- */
@@ -427,14 +440,24 @@ static void at_exit(void)
 		report("%s", p->error);
 }
 
-/*
- * Return true if a parameter that reads as @now has this value.  A list over a page ends in ",..."
- */
-static bool has_value(const char *now, const char *value)
+/* Return true if a list that reads as @now, perhaps cut at a page, has this value as far as it is there */
+static bool may_be(const char *now, const char *value)
 {
 	const char *cut = strstr(now, ",...");
 
 	return cut ? !strncmp(now, value, cut - now) : !strcmp(now, value);
+}
+
+/*
+ * Return true if a parameter that reads as @now was set from @before to @set by the command that was
+ * killed; NULL: to some part of it.  Of a list that is cut @set may be all that tells; writing the old
+ * one again does no harm
+ */
+static bool was_left(const char *now, const char *before, const char *set)
+{
+	bool same = strstr(now, ",...") ? set && !strcmp(set, before) : !strcmp(now, before);
+
+	return !same && (!set || may_be(now, set));
 }
 
 /*
@@ -456,7 +479,7 @@ static char *left_by(struct overrides *p, bool restore, const char *only)
 			continue;
 		probes = !strcmp(name, "probe");
 		now = read_value(p, name);
-		if (!has_value(now, before) && (!set || has_value(now, set))) {
+		if (was_left(now, before, set)) {
 			char *more = xasprintf("%s%s%s", text ?: "", text ? ", " : "", name);
 
 			free(text);
@@ -501,14 +524,17 @@ static void restore_left(struct overrides *p)
 
 void override_open(struct overrides *p)
 {
+	int owner = 0, tries;
 	char path[PATH_MAX];
 
 	snprintf(path, sizeof(path), "%s/probe", p->dir);
 	p->lock = open(path, O_RDONLY | O_CLOEXEC);
 	if (p->lock < 0)
 		free(read_value(p, "probe"));	/* to set p->error */
-	if (flock(p->lock, LOCK_EX | LOCK_NB)) {
-		int owner = lock_owner(p->lock);
+	/* Without an owner it is a command that looks for what was left, which takes no time */
+	for (tries = 100; flock(p->lock, LOCK_EX | LOCK_NB) && --tries && !owner; usleep(10000))
+		owner = lock_owner(p->lock);
+	if (!tries || owner) {
 		char holder[32] = "";
 
 		if (owner > 0)

@@ -172,6 +172,7 @@ void watch_prepare(struct watch *w)
 {
 	const struct stackbuf_info *info = &w->o->record->info;
 	const struct matches *c = &w->matches;
+	char cgroup[24];
 
 	w->pidfd = -1;
 	interrupt_catch(0);
@@ -185,8 +186,17 @@ void watch_prepare(struct watch *w)
 	if (c->nr > STACKBUF_PROBES_MAX)
 		die(1, "%zu functions match; the module takes %u probes", c->nr,
 		    STACKBUF_PROBES_MAX);
-	override_open(&w->overrides);
 	watch_report_left_out(w);
+	override_open(&w->overrides);
+	/*
+	 * Before anything is read: a probe that was set before may be at the same function, and what
+	 * it records of others from then on would count
+	 */
+	snprintf(cgroup, sizeof(cgroup), "%llu", w->cgroup_id);
+	override_filter(&w->overrides, w->filter);
+	override_parameter(&w->overrides, PARAM_CGROUP, cgroup);
+	override_parameter(&w->overrides, PARAM_LIMIT, "0");
+	override_parameter(&w->overrides, PARAM_EVERY, "1");
 }
 
 bool watch_sums(const struct watch *w)
@@ -272,18 +282,12 @@ void watch_begin(struct watch *w)
 {
 	struct overrides *p = &w->overrides;
 	bool names_only = true;
-	char cgroup[24];
 	size_t i;
 
-	snprintf(cgroup, sizeof(cgroup), "%llu", w->cgroup_id);
 	memcpy(w->lost, w->o->record->lost, sizeof(w->lost));
 	w->missed = probes_missed(w->o->record);
 	for (i = 0; i < w->patterns.nr; i++)
 		names_only = names_only && w->patterns.pattern[i].kind == PATTERN_NAME;
-	override_filter(p, w->filter);
-	override_parameter(p, PARAM_CGROUP, cgroup);
-	override_parameter(p, PARAM_LIMIT, "0");
-	override_parameter(p, PARAM_EVERY, "1");
 	if (override_set(p, w->source, &w->matches, names_only))
 		die(1, "%s%s", p->error, strstr(p->error, "no such function") ?
 		    " (stackbuf count -l lists functions)" : "");

@@ -247,8 +247,8 @@ u64 watch_events(struct watch *w, void *arg,
 		 void (*event)(void *arg, const struct stackbuf_event *e, struct stack *stack));
 
 /* The steps of a command, in this order */
-void watch_prepare(struct watch *w);	/* choose functions; change nothing */
-void watch_begin(struct watch *w);	/* set filters and probes */
+void watch_prepare(struct watch *w);	/* choose functions, set filters */
+void watch_begin(struct watch *w);	/* set probes */
 void watch_end(struct watch *w);	/* restore probes, but not yet filters */
 void watch_finish(struct watch *w);	/* restore filters; report missed hits */
 

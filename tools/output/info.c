@@ -24,6 +24,8 @@ info_field(const struct output *o, json_t *j, const char *key, const char *label
 	va_end(args);
 	if (n < 0)
 		return;
+	/* A file's name may hold any bytes */
+	printable(text);
 	if (j)
 		json_object_set_new(j, key, json_string(text));
 	else
@@ -213,12 +215,14 @@ static void output_probes(const struct output *o, json_t *j)
 
 		nr++;
 		if (j) {
-			json_t *one = json_pack("{s:s,s:s,s:o,s:o,s:o,s:o}", "name", probe.name,
-						"state", is, "address", json_hex(probe.addr),
+			json_t *one = json_pack("{s:s,s:s,s:o,s:o,s:o}", "name", probe.name,
+						"state", is,
 						"functions", json_number(probe.functions),
 						"left_out", json_number(probe.left_out),
 						"missed", json_number(probe.missed));
 
+			if (probe.addr)
+				json_object_set_new(one, "address", json_hex(probe.addr));
 			if (probe.pair)
 				json_object_set_new(one, role(&probe), json_integer(probe.pair));
 			if (probe.role == STACKBUF_TRIGGERS)

@@ -146,8 +146,7 @@ struct error_stack {
 	bool unsure;	/* an event may also be of a call */
 };
 
-/* Add a probe as a pattern.  The record may contain any bytes, and none may end the program */
-static void add_probe(struct patterns *p, const struct stackbuf_probe *probe)
+void patterns_add_probe(struct patterns *p, const struct stackbuf_probe *probe)
 {
 	bool by_address = !strncmp(probe->name, "0x", 2);
 	size_t len = strcspn(probe->name, "%@+");
@@ -176,12 +175,12 @@ void errors_probes(struct errors *e, const struct record *r, bool wanted)
 		if (probe.pair || !probe.tag || probe.way == STACKBUF_PROBE_BY_TRACEPOINT)
 			continue;
 		if (probe.way != STACKBUF_PROBE_BY_RETURN)
-			add_probe(&e->others, &probe);
+			patterns_add_probe(&e->others, &probe);
 		else if (wanted && (probe.tag == STACKBUF_PROBE_ERROR ||
 				    probe.tag == STACKBUF_PROBE_NULL))
-			add_probe(&e->returns, &probe);
+			patterns_add_probe(&e->returns, &probe);
 		else
-			add_probe(&e->also, &probe);
+			patterns_add_probe(&e->also, &probe);
 	}
 }
 
