@@ -213,6 +213,15 @@ static void retire_pages(u64 seq)
 	}
 }
 
+/* A stack's text is still to be rendered, and cannot be any more */
+static void give_up_text(u32 granule)
+{
+	if (sbuf_table_next_pending(granule) != granule)
+		return;
+	sbuf_add(&stackbuf_info.text_given_up, 1);
+	sbuf_table_end_pending(granule);
+}
+
 /*
  * One round: free the stacks seen least recently that the ring does not refer to.  Return the
  * number of jiffies spent waiting.
@@ -251,10 +260,7 @@ static unsigned long evict_unreferenced(u32 wanted, bool soon)
 		sbuf_add(&stackbuf_info.evicted, 1);
 		sbuf_add(&stackbuf_info.evicted_events, stack->count);
 		WARN_ON_ONCE(!(READ_ONCE(stack->flags) & STACKBUF_STACK_EVICTING));
-		if (!(READ_ONCE(stack->flags) & STACKBUF_STACK_TEXT)) {
-			sbuf_add(&stackbuf_info.text_given_up, 1);
-			sbuf_table_end_pending(granule);
-		}
+		give_up_text(granule);
 		sbuf_table_free(granule, sbuf_table_granules(stack->words));
 	}
 	return waited;
@@ -323,9 +329,11 @@ void sbuf_evict_request(void)
  * Another module may be loaded at @text later.  Its stacks may have equal frames but are different
  * stacks, so no save may find the stacks of this module again.  Render them now, while its symbols
  * exist.  No CPU runs this code or returns to it any more, so no save in progress can find one of
- * these stacks, except a save that walked another task's stack before that task left the code.
+ * these stacks, except a save that walked another task's stack before that task left the code; and
+ * except for a module's parameters, which free_module() removes after its notifiers: stacks of
+ * theirs that are recorded later expire when the next module comes (@coming), with its own symbols.
  */
-void sbuf_evict_expire(unsigned long text, unsigned long size)
+void sbuf_evict_expire(unsigned long text, unsigned long size, bool coming)
 {
 	static unsigned long pc[SBUF_FRAMES];
 	struct stackbuf_stack *stack;
@@ -345,7 +353,10 @@ void sbuf_evict_expire(unsigned long text, unsigned long size)
 		for (i = 0; i < nr && pc[i] - text > size; i++)
 			;
 		if (i < nr && find_link(stack, READ_ONCE(stack->id))) {
-			sbuf_text_render(granule);
+			if (coming)
+				give_up_text(granule);
+			else
+				sbuf_text_render(granule);
 			sbuf_table_set_flag(stack, STACKBUF_STACK_STALE, true);
 		}
 		cond_resched();

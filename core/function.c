@@ -196,6 +196,14 @@ static __always_inline void handle(unsigned long site, unsigned long parent,
 		count_missed(own, site);
 		return;
 	}
+	/*
+	 * Until here preemption may have been enabled, and use_list() waits only for handlers that
+	 * the new list has, too: a trigger that is no longer set must not take the new one's hit
+	 */
+	if (role == STACKBUF_TRIGGERS && unlikely(!(own->list & READ_ONCE(sbuf_probe_live)))) {
+		sbuf_recursion_unlock(&handler);
+		return;
+	}
 	regs = SBUF_REGS_AT_CALL(fregs, &handler.cpu->call_regs[handler.level]);
 	/* As ftrace found it: a tracer of returns may have been called before */
 	ret = sbuf_arch_exchange_return(regs, parent);

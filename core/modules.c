@@ -146,15 +146,15 @@ bool sbuf_modules_is_our_code(unsigned long addr)
 static int notify_module(struct notifier_block *block, unsigned long event, void *data)
 {
 	const struct module *module = data;
+	const bool coming = event == MODULE_STATE_COMING;
 
 	note_head(module);
-	if (event == MODULE_STATE_COMING)
+	if (coming)
 		note_module(module);
-	else
-		sbuf_evict_expire(SBUF_MODULE_INIT_TEXT(module),
-				  SBUF_MODULE_INIT_TEXT_SIZE(module));
-	if (event == MODULE_STATE_GOING)
-		sbuf_evict_expire(SBUF_MODULE_TEXT(module), SBUF_MODULE_TEXT_SIZE(module));
+	sbuf_evict_expire(SBUF_MODULE_INIT_TEXT(module), SBUF_MODULE_INIT_TEXT_SIZE(module),
+			  coming);
+	if (event != MODULE_STATE_LIVE)
+		sbuf_evict_expire(SBUF_MODULE_TEXT(module), SBUF_MODULE_TEXT_SIZE(module), coming);
 	sbuf_recall_mark_module(module, event);
 	/* A walk in progress has the old epoch; code that is freed is on no stack */
 	sbuf_recall_invalidate();

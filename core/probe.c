@@ -265,28 +265,44 @@ static struct stackbuf_probe *find_probe(const struct sbuf_probe_request *reques
 	return NULL;
 }
 
-/* Take a free entry for a new probe.  Return false after logging that there is none */
-static bool take_entry(struct sbuf_probe_request *request, u8 lists)
+static struct stackbuf_probe *free_entry(void)
 {
-	struct stackbuf_probe *probe;
+	struct stackbuf_probe *probe = sbuf_probe_next(NULL);
 
-	for (probe = sbuf_probe_next(NULL); probe; probe = sbuf_probe_next(probe)) {
-		if (probe->name[0])
-			continue;
-		memcpy(probe->name, request->name, request->len);
-		probe->tag = request->tag;
-		probe->pair = request->pair;
-		probe->role = request->role;
-		probe->value = request->value;
-		probe->lists = lists;
-		probe->way = request->returns ? STACKBUF_PROBE_BY_RETURN : 0;
-		request->probe = probe;
-		request->fresh = true;
+	while (probe && probe->name[0])
+		probe = sbuf_probe_next(probe);
+	return probe;
+}
+
+/* Put a request's probe in the list @next.  Return false after logging that there is no room */
+static bool take_entry(struct sbuf_probe_request *request, u8 next)
+{
+	/* It may be in the old list, or named earlier in this one */
+	struct stackbuf_probe *known = find_probe(request), *probe = free_entry();
+
+	/* A probe that waits gets a new entry, as to write its name again is to try again */
+	if (known && !(probe && sbuf_probe_is_pending(known))) {
+		WRITE_ONCE(known->lists, known->lists | next);
+		request->probe = known;
 		return true;
 	}
-	sbuf_refuse(request, "no room: at most %d probes, with those of the list that this one replaces",
-		    STACKBUF_PROBES_MAX);
-	return false;
+	if (!probe) {
+		sbuf_refuse(request, "no room: at most %d probes, with those of the list that this one replaces",
+			    STACKBUF_PROBES_MAX);
+		return false;
+	}
+	if (known)
+		WRITE_ONCE(known->lists, known->lists & ~next);
+	memcpy(probe->name, request->name, request->len);
+	probe->tag = request->tag;
+	probe->pair = request->pair;
+	probe->role = request->role;
+	probe->value = request->value;
+	probe->lists = next;
+	probe->way = request->returns ? STACKBUF_PROBE_BY_RETURN : 0;
+	request->probe = probe;
+	request->fresh = true;
+	return true;
 }
 
 #if STACKBUF_PAIR_PAGES
@@ -341,14 +357,9 @@ static int make_list(struct sbuf_resolver *resolver, u8 next)
 	resolver->list = next;
 	if (resolver->of == SBUF_PAIRS && !number_pairs(resolver))
 		return -ENOSPC;
-	for (request = resolver->request; request < end; request++) {
-		/* It may be in the old list, or named earlier in this one */
-		request->probe = find_probe(request);
-		if (request->probe)
-			WRITE_ONCE(request->probe->lists, request->probe->lists | next);
-		else if (!take_entry(request, next))
+	for (request = resolver->request; request < end; request++)
+		if (!take_entry(request, next))
 			return -ENOSPC;
-	}
 	/* Count patterns that stay, too: a module that is loaded is searched for all of them */
 	for (probe = sbuf_probe_next(NULL); probe; probe = sbuf_probe_next(probe))
 		patterns += probe->lists & next && strpbrk(probe->name, "*?[");

@@ -124,9 +124,9 @@ extern bool sbuf_evict_stalled;
 void sbuf_evict_request(void);
 /*
  * Render pending stacks that have frames in code that is about to be freed, and mark all such
- * stacks stale.  Process context
+ * stacks stale.  @coming: that was freed, and is another module's from now on.  Process context
  */
-void sbuf_evict_expire(unsigned long text, unsigned long size);
+void sbuf_evict_expire(unsigned long text, unsigned long size, bool coming);
 /* Set before the first walk of another task */
 extern bool sbuf_saves_tasks;
 

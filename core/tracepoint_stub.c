@@ -29,7 +29,10 @@ static void handle_stub(unsigned long site, unsigned long parent, struct ftrace_
 		return;
 	}
 	at = &handler.cpu->call_regs[handler.level];
-	sbuf_tracepoint_hit(of, SBUF_REGS_AT_CALL(fregs, at), at, handler.cpu, handler.context);
+	/* Until here preemption may have been enabled: see handle() in function.c */
+	if (!SBUF_TRACEPOINTS_PREEMPTIBLE || likely(sbuf_probe_records(of->probe)))
+		sbuf_tracepoint_hit(of, SBUF_REGS_AT_CALL(fregs, at), at, handler.cpu,
+				    handler.context);
 	sbuf_recursion_unlock(&handler);
 }
 

@@ -326,7 +326,7 @@ static void change_settings(u32 random)
 		break;
 	case 4:
 		/* A module was unloaded */
-		sbuf_evict_expire(path_address(random % PATH_FAR), 64);
+		sbuf_evict_expire(path_address(random % PATH_FAR), 64, random >> 20 & 1);
 		sbuf_recall_invalidate();
 		break;
 	case 5:

@@ -822,7 +822,7 @@ static bool expired;
 
 static void *expire(void *unused)
 {
-	sbuf_evict_expire(PATH_TEXT, PATH_BASE - PATH_TEXT);
+	sbuf_evict_expire(PATH_TEXT, PATH_BASE - PATH_TEXT, false);
 	smp_store_release(&expired, true);
 	return NULL;
 }
@@ -856,6 +856,25 @@ static bool expires_walked_tasks(void)
 	do
 		EXPECT(!stackbuf_save_task(&sleeper, 0, &again) && again != id);
 	while (!again);
+	return true;
+}
+
+/* A stack of a module's parameters, recorded while it goes, whose text was not rendered yet */
+static bool expires_when_the_next_comes(void)
+{
+	u64 given_up = stackbuf_info.text_given_up;
+	const struct stackbuf_stack *stack;
+	u32 id, path = 4002;
+
+	do
+		id = save_path(path++, 1);
+	while (!id || sbuf_table_next_pending(sbuf_id_granule(id)) != sbuf_id_granule(id));
+	stack = sbuf_table_stack(id);
+	sbuf_evict_expire(PATH_TEXT, PATH_BASE - PATH_TEXT, true);
+	EXPECT(stack->flags & STACKBUF_STACK_STALE && stackbuf_info.text_given_up > given_up);
+	shim_settle();
+	EXPECT(!(stack->flags & STACKBUF_STACK_TEXT));
+	EXPECT(save_path(path - 1, 0) != id);
 	return true;
 }
 
@@ -993,6 +1012,8 @@ static void *run(void *unused)
 	result(at_once_in_a_new_page, "a return at once, in a page that is taken much later");
 	result(evicts_large_stacks, "large stacks that fill the table to seven eighths are evicted");
 	result(expires_walked_tasks, "a task is walked, leaves code that is freed: its stack expires");
+	result(expires_when_the_next_comes,
+	       "what was recorded of a module after it went expires without text when the next comes");
 	result(evicts_beside_a_lookalike,
 	       "a frame that looks like a huge stack keeps nothing from being evicted");
 	shim_settle();

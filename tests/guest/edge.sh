@@ -193,6 +193,15 @@ ftrace_off() {
 	[ $status = 0 ] && says_nothing
 }
 with DYNAMIC_FTRACE "ftrace is switched off: said so, and not while functions are traced" ftrace_off
+# The module came while ftrace was off
+tries_again() {
+	go_is() { "$STACKBUF" info --json | grep "\"name\":\"stackbuf_test:go\",\"state\":\"$1" || { "$STACKBUF" info; return 1; }; }
+	set_list stackbuf_test:go && rmmod stackbuf_test && echo 0 >$ftrace && insmod /t/big/stackbuf_test.ko && go_is refused
+	status=$?
+	echo 1 >$ftrace
+	[ $status = 0 ] && set_list stackbuf_test:go && go_is set
+}
+with DYNAMIC_FTRACE "a probe that waits is tried again when its name is written again" tries_again
 set_list ''
 unload
 echo "done"

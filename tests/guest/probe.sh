@@ -432,7 +432,7 @@ follows() {
 		wait $!
 		probe_is pending && mark && insmod /t/big/stackbuf_event.ko || return 1
 		! needs_group || { probe_is refused && since | grep 'its group is needed, and its module loaded' &&
-			set_list '' && set_list $event; } || return 1
+			set_list $event; } || return 1
 		echo 7 >$E/run || return 1
 		facts
 		is "$(fact events_recorded) > $before + 100" || return 1
