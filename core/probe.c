@@ -280,8 +280,8 @@ static bool take_entry(struct sbuf_probe_request *request, u8 next)
 	/* It may be in the old list, or named earlier in this one */
 	struct stackbuf_probe *known = find_probe(request), *probe = free_entry();
 
-	/* A probe that waits gets a new entry, as to write its name again is to try again */
-	if (known && !(probe && sbuf_probe_is_pending(known))) {
+	/* To write the name of a refused probe again is to try again: it gets a new entry */
+	if (known && !(probe && known->state == STACKBUF_PROBE_REFUSED)) {
 		WRITE_ONCE(known->lists, known->lists | next);
 		request->probe = known;
 		return true;

@@ -201,7 +201,7 @@ tries_again() {
 	echo 1 >$ftrace
 	[ $status = 0 ] && set_list stackbuf_test:go && go_is set
 }
-with DYNAMIC_FTRACE "a probe that waits is tried again when its name is written again" tries_again
+with DYNAMIC_FTRACE "a refused probe is tried again when its name is written again" tries_again
 set_list ''
 unload
 echo "done"
