@@ -59,7 +59,7 @@ static void check_option(const struct args *a, enum option_id id)
 	if (!(o->commands & BIT(a->command)) && c->lack && other_takes(a, id))
 		die(EXIT_USAGE, "%s --%s: %s", c->name, o->name, c->lack);
 	if (id == OPT_LAST && (a->command == LATENCY || a->command == OFFCPU))
-		die(EXIT_USAGE, "--last: %s shows totals by stack, which are in no order: use --top",
+		die(EXIT_USAGE, "--last is not for \"%s\", whose totals by stack are in no order: use --top",
 		    c->name);
 	if (!(o->commands & BIT(a->command)))
 		die(EXIT_USAGE, "--%s is not for \"%s\" (see stackbuf %s --help)", o->name, c->name,

@@ -149,8 +149,8 @@ static void write_profile(const struct paths *p, const struct output *o)
 		};
 		if (!profile.from || path->event.time < profile.from)
 			profile.from = path->event.time;
-		if (path->event.time > profile.to)
-			profile.to = path->event.time;
+		if (path->last > profile.to)
+			profile.to = path->last;
 	}
 	profile.commands = true;
 	profile_write(o, &profile, p->a->flame);
@@ -259,9 +259,11 @@ static void read_paths(struct session *s, struct args *a, struct paths *p)
 		    s->source.name);
 	report_lack(s, &a->output);
 	print_paths(p, &a->output);
-	if (!p->nr)
-		report("%s: no error: none of %zu events is one of these errors",
-		       s->source.name, s->record.events);
+	if (!p->nr && s->record.events && !s->search.match)
+		output_no_event(&a->output);
+	else if (!p->nr)
+		report("%s: no error: none of the %llu events that the filters select is one of these errors",
+		       s->source.name, s->search.match);
 }
 
 /* ------------------------------------------------------------------- live --- */

@@ -3,7 +3,7 @@
 
 _stackbuf()
 {
-	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command='' help commands i value=''
+	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command='' help commands values i value=''
 
 	# readline takes a "=" for a word of its own
 	if [[ $word == '=' ]]; then
@@ -13,8 +13,11 @@ _stackbuf()
 	fi
 	help=$("${COMP_WORDS[0]}" --help 2>/dev/null)
 	commands=$(sed -n '1,/^Commands:/d; s/^  \([a-z]*\).*/\1/p' <<<"$help" | awk '!seen[$0]++')
+	# Words with a value: "--comm log" is no command
+	values=$(sed -n 's/^  *\(-.\), \(--[a-z-]*\)=.*/\1\n\2/p; s/^  *\(--[a-z-]*\)=.*/\1/p' <<<"$help")
 	for ((i = 1; i < COMP_CWORD; i++)); do
-		[[ $'\n'$commands$'\n' != *$'\n'"${COMP_WORDS[i]}"$'\n'* ]] || command=${COMP_WORDS[i]}
+		[[ $'\n'$values$'\n' != *$'\n'"${COMP_WORDS[i]}"$'\n'* ]] || { i=$((i + 1)); [[ ${COMP_WORDS[i]} != '=' ]] || i=$((i + 1)); continue; }
+		[[ $'\n'$commands$'\n' != *$'\n'"${COMP_WORDS[i]}"$'\n'* ]] || { command=${COMP_WORDS[i]}; break; }
 	done
 	[[ -z $command ]] || help=$("${COMP_WORDS[0]}" "$command" -h 2>/dev/null)
 
@@ -23,7 +26,8 @@ _stackbuf()
 	if [[ $before == -* ]]; then
 		value=$(sed -n 's/^  *\(-., \)\?\(--[a-z-]*\)=\([^ ]*\).*/\1 \2 \3/p' <<<"$help" |
 			awk -v o="$before" '$1 == o "," || $(NF - 1) == o { print $(NF - 1) "=" $NF }')
-	elif [[ $word != -* && -n $command ]]; then
+	fi
+	if [[ -z $value && $word != -* && -n $command ]]; then
 		value=$(sed -n 's/^Usage: .*\[OPTION\.\.\.\]//p' <<<"$help")
 	fi
 	case $value in

@@ -207,8 +207,8 @@ static const char *set_instance(void *field, const char *value)
 
 static const char *set_prefix(void *field, const char *value)
 {
-	if (!*value || strpbrk(value, ";\n"))
-		return "the name of one frame: some text without \";\"";
+	if (!*value || *value == '#' || strpbrk(value, ";\n"))
+		return "the name of one frame: some text without \";\" that does not begin with \"#\"";
 	return set_text(field, value);
 }
 
@@ -302,7 +302,7 @@ const struct option option_table[OPTIONS] = {
 		.several = true, .filters = true,
 		.text = "only stacks that begin in these functions, as vfs_read, 'tcp_*', nvme:nvme_irq, or 't:*': at tracepoints",
 	},
-	[OPT_LAST] = { .name = "last", .value = "N", .commands = OF_PAST | PAIRS | BIT(ERRORS),
+	[OPT_LAST] = { .name = "last", .value = "N", .commands = OF_PAST | BIT(LEAKS) | BIT(ERRORS),
 		.filters = true,
 		.text = "only the newest N of the events chosen; leaks: of outstanding objects" },
 	[OPT_TOP] = { .name = "top", .value = "N",

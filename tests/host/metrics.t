@@ -42,6 +42,24 @@ accepted() {
 	done
 }
 
+# The query of the manual page: one event in five was refused, for two reasons
+query() {
+	cat >"$dir/query.yml" <<-END || return
+		rule_files: [rules.yml]
+		tests:
+		- interval: 1m
+		  input_series:
+		  - { series: 'stackbuf_events_total{instance="h"}', values: '0+100x20' }
+		  - { series: 'stackbuf_events_refused_total{instance="h",reason="off"}', values: '0+10x20' }
+		  - { series: 'stackbuf_events_refused_total{instance="h",reason="nested"}', values: '0+10x20' }
+		  promql_expr_test:
+		  - { expr: lost, eval_time: 15m, exp_samples: [ { labels: 'lost{instance="h"}', value: 0.2 } ] }
+	END
+	printf 'groups: [ { name: g, rules: [ { record: lost, expr: "%s" } ] } ]\n' \
+		"$(sed -n '/as a query:/,/^\.EE/s/^sum.*/&/p' "$top/man/stackbuf-metrics.8")" >"$dir/rules.yml"
+	promtool test rules "$dir/query.yml" >"$dir/out" 2>&1 || { cat "$dir/rules.yml" "$dir/out"; return 1; }
+}
+
 # Each number that info has as well; sums over reasons are those that info calls refused
 as_info() {
 	"$sane" -f "$b" metrics --top 3 >"$dir/out" && "$plain" -f "$b" info --json >"$dir/info" && "$plain" -f "$b" count --json >"$dir/count" || return
@@ -222,6 +240,7 @@ all_tests() {
 		return
 	fi
 	result 'promtool check metrics accepts it' accepted
+	result "the manual page's query" query
 	result 'Prometheus scrapes it by node_exporter' start
 	result 'Prometheus answers with the numbers recorded' queries
 	result 'Prometheus sees a reload as a reset, and nothing else' later

@@ -393,6 +393,7 @@ TIME(s)            COMM            PID     CPU STACK      TGID    CONTEXT TAG
 worker 110/110 [000] 9.000000000: 1 stackbuf:
 	ffffffff81234610 cut_0+0x10 ([made])
 	ffffffff81234720 cut_1+0x10 ([made])
+	               0 [more_frames_were_not_kept] ([stackbuf])
 
 worker;(more frames were not kept);cut_1_[made];cut_0_[made] 1
 {"time_ns":"9000000000","wall_ns":"1700000004123456789","wall":"2023-11-14T22:13:24.123456789+00:00","cpu":0,"pid":110,"tgid":110,"comm":"worker","context":"nmi","tag":"0xffff888100000003","release":"6.1.0-made","stack":4,"symbols":"text","gone":false,"cut":true,"build_ids":{},"frames":["cut_0+0x10/0x20 [made]","cut_1+0x10/0x20 [made]"],"addresses":["0xffffffff81234610","0xffffffff81234720"]}
@@ -403,6 +404,13 @@ TIME(s)                             COMM            PID     CPU STACK      TGID 
 	(more frames were not kept)
 
 END
+}
+
+# In perf script's format "#" begins a comment, and a blank a frame
+perf_names() {
+	cp -r "$made" "$dir/hash" && LC_ALL=C sed -i 's/worker/#orker/g' "$dir/hash/events" && "$sane" -f "$dir/hash" log --perf >"$dir/out" || return
+	[ "$(grep -c '^_orker ' "$dir/out")" = "$("$plain" -f "$made" log --perf | grep -c '^worker ')" ] && ! grep '^[# ]' "$dir/out" || return
+	refused 2 'does not begin with "#"' -f "$made" count --folded --prefix '#1 prod'
 }
 
 # Every stack of this record begins in one of these
@@ -460,6 +468,8 @@ profiles_of_functions() {
 	done
 	EVENT_PAGES=64 "$fake" "$dir/laps" 20000 && "$plain" -f "$dir/laps" count --pprof | labels | sort >"$dir/all" || return
 	grep -q '^event overwritten [1-9]' "$dir/all" && grep -q '^tag ' "$dir/all" || return
+	# The events that were overwritten are in its duration: 20,000 us
+	"$sane" -f "$dir/laps" count --pprof | zcat | protoc --decode=Profile -I "$here/helpers" "$here/helpers/profile.proto" | grep -q '^10: 19999[0-9]*$' || return
 	"$sane" -f "$dir/laps" count --pprof --function 'known_*' | labels | sort | diff "$dir/all" - | head -n 5 >"$dir/out"
 	[ ! -s "$dir/out" ] || { cat "$dir/out"; return 1; }
 }
@@ -548,6 +558,7 @@ around() {
 			"$plain" -f "$made" log --since="${since[span]}" --until="${until[span]}" | cmp - "$dir/out" &&
 			[ "$(wc -l <"$dir/out")" -gt 4 ] || { echo "${time[span]}"; wc -l "$dir/out"; return 1; }
 	done
+	"$sane" -f "$made" log --around 99999 2>&1 >/dev/null | grep -q ': --around excludes all of them: loosen it$' || return
 	refused 2 'must be TIME or TIME,SPAN' log --around 5,x && refused 2 'must be TIME or TIME,SPAN' log --around x &&
 		refused 2 'must be TIME or TIME,SPAN' log --around 5,0 && refused 2 'cannot be used with --since' log --around 5 --since 3
 }
@@ -827,6 +838,7 @@ result 'folded frames have their module' modules
 result 'help, completion and manual pages show what each command takes' help_is_exact
 result '--flame without events: an empty graph' empty_graph
 result 'one event in each format' formats_exact
+result '--perf, --folded: names that begin as a comment does' perf_names
 result '--function of all: formats are those without' formats_of_functions
 result '--function: source lines' lines_of_functions
 with protoc '--function of all, --pprof: labels are those without' profiles_of_functions

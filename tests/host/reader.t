@@ -354,6 +354,7 @@ completes() {
 	[[ " $(complete_words "$plain" count -p $$) " == *" $$ "* ]] && [ -z "$(complete_words "$plain" log -p $$)" ] &&
 	[ -z "$(complete_words "$plain" info l)" ] && cd "$dir" && mkdir -p snap.d || return
 	[ "$(complete_words "$plain" -f snapsh)" = snapshot ] && [ "$(complete_words "$plain" --file = snapsh)" = snapshot ] &&
+	[ "$(complete_words "$plain" diff --percent snapsh)" = snapshot ] && [ "$(complete_words "$plain" count --comm log --per)" = '--perpid --percent' ] &&
 	[ "$(complete_words "$plain" diff snapsh)" = snapshot ] && [ "$(complete_words "$plain" decode -m snap)" = snap.d ] &&
 	[ "$(complete_words "$plain" count -f snapsh)" = snapshot ]
 }

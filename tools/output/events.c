@@ -18,7 +18,8 @@ static void block_perf(const struct stack *stack, unsigned int i, FILE *f)
 	if (!one->name_len)
 		fprintf(f, "\t%16llx [unknown] ([kernel.kallsyms])\n", one->addr);
 	else if (one->module_len)
-		fprintf(f, "\t%16llx %.*s ([%s)\n", one->addr, n, one->text, one->module);
+		fprintf(f, "\t%16llx %.*s ([%.*s])\n", one->addr, n, one->text,
+			(int)one->module_len, one->module);
 	else
 		fprintf(f, "\t%16llx %.*s ([kernel.kallsyms])\n", one->addr, n, one->text);
 }
@@ -46,6 +47,8 @@ const char *output_stack_text(const struct output *o, struct stack *stack, size_
 	case FORMAT_PERF:
 		for (i = 0; i < stack->named; i++)
 			block_perf(stack, i, f);
+		if (stack->cut)
+			fprintf(f, "\t%16x [more_frames_were_not_kept] ([stackbuf])\n", 0);
 		if (stack->gone)
 			fprintf(f, "\t%16x [stack_%u_is_gone] ([stackbuf])\n", 0, stack->id);
 		break;
@@ -138,8 +141,11 @@ void output_event(const struct output *o, const struct stackbuf_event *e)
 	output_time(o, e->time, when, sizeof(when));
 	output_comm(e->comm, comm);
 	if (o->format == FORMAT_PERF) {
-		fprintf(o->file, "%s %u/%u [%03u] %s: 1 stackbuf:\n", *comm ? comm : "?",
-			e->tgid, e->pid, e->cpu, when);
+		/* As in output_folded_comm(): a comment begins with "#", and a frame with a blank */
+		if (strchr("# ", *comm))
+			*comm = *comm ? '_' : '?';
+		fprintf(o->file, "%s %u/%u [%03u] %s: 1 stackbuf:\n", comm, e->tgid,
+			 e->pid, e->cpu, when);
 	} else {
 		mark = names_mark(stack);
 		if (e->tagged)

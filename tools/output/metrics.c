@@ -222,10 +222,10 @@ static void put_probes(struct metrics *m, const struct record *r)
 	} *series = NULL;
 	struct stackbuf_probe one;
 	unsigned int number;
-	size_t nr = 0, i;
+	size_t nr = 0, all = 0, i;
 	char *probe;
 
-	for (number = 0; probe_next(r, &number, &one); ) {
+	for (number = 0; probe_next(r, &number, &one); all++) {
 		probe = label(one.name, strlen(one.name));
 		for (i = 0; i < nr && strcmp(series[i].probe, probe); i++)
 			;
@@ -238,7 +238,7 @@ static void put_probes(struct metrics *m, const struct record *r)
 		series[i].missed += one.missed;
 		series[i].set |= one.state == STACKBUF_PROBE_SET;
 	}
-	gauge(m, "stackbuf_probes", "Probes requested.", nr);
+	gauge(m, "stackbuf_probes", "Probes requested.", all);
 	if (nr) {
 		family(m, "stackbuf_probe_set", "gauge",
 		       "1 if the probe is set, 0 if it is pending or was refused.");

@@ -12,17 +12,29 @@ static const char *const option_name[FILTER_OPTIONS] = {
 	[FILTER_STACK] = "--stack", [FILTER_FUNCTION] = "--function",
 };
 
-/* "life" takes an address instead of --tag */
+static bool is_around(const struct filter *f)
+{
+	return f->given_since.earlier || f->given_until.later;
+}
+
+/* "life" takes an address instead of --tag, and --around is both --since and --until */
 static const char *name_option(const struct output *o, unsigned int option)
 {
-	return option == FILTER_TAG && o->by_address ? "ADDRESS" : option_name[option];
+	if (option == FILTER_TAG && o->by_address)
+		return "ADDRESS";
+	if ((option == FILTER_SINCE || option == FILTER_UNTIL) && is_around(o->search->filter))
+		return "--around";
+	return option_name[option];
 }
 
 /* Write "--pid, --cpu and --tag" into @text: the options whose bits are set.  Return how many */
 static unsigned int name_options(const struct output *o, unsigned int options, char text[128])
 {
-	unsigned int n = 0, nr = __builtin_popcount(options), i;
+	unsigned int n = 0, nr, i;
 
+	if (options & 1U << FILTER_SINCE && is_around(o->search->filter))
+		options &= ~(1U << FILTER_UNTIL);
+	nr = __builtin_popcount(options);
 	*text = '\0';
 	for (i = 0; i < FILTER_OPTIONS; i++)
 		if (options & 1U << i)

@@ -145,7 +145,7 @@ static u64 location(struct pprof *p, const struct frame *f)
 	id = name_id(&p->locations, key, &is_new);
 	if (is_new) {
 		name = xasprintf("%.*s", (int)(f->name_len ?: strlen(f->text)), f->text);
-		module = f->module_len ? xasprintf("[%s", f->module) : xstrdup("[kernel.kallsyms]");
+		module = f->module_len ? xasprintf("[%.*s]", (int)f->module_len, f->module) : xstrdup("[kernel.kallsyms]");
 		put_number(&line, LINE_FUNCTION_ID, function(p, name));
 		put_number(&m, LOCATION_ID, id);
 		put_number(&m, LOCATION_MAPPING_ID, mapping(p, module));
@@ -298,6 +298,9 @@ void profile_events(struct profile *p, const struct output *o, const struct filt
 	p->to = nr ? all[nr - 1].time : 0;
 	if (event)
 		return;
+	/* The totals began before the ring does */
+	if (r->have_info && r->info.overwritten)
+		p->from = r->info.load_ns;
 	p->total = xrealloc(p->total, p->nr + r->stacks.nr + 1, sizeof(*p->total));
 	for (i = 0; (stack = stacks_next(&r->stacks, &i)); ) {
 		u64 events = stack->count + (graph ? stack->in_ring : 0);

@@ -552,6 +552,8 @@ size_t error_paths_merge(struct error_path *path, size_t nr)
 		path[n - 1].count += path[i].count;
 		if (path[i].event.time < path[n - 1].event.time)
 			path[n - 1].event = path[i].event;
+		if (path[i].last > path[n - 1].last)
+			path[n - 1].last = path[i].last;
 	}
 	return n;
 }
