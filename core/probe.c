@@ -65,11 +65,14 @@ u32 sbuf_probe_number(const struct stackbuf_probe *probe)
 
 NOKPROBE_SYMBOL(sbuf_probe_number);
 
+/* Entries that have ever been used, the first ones: a trigger's hit goes through them */
+static unsigned int entries_used;
+
 struct stackbuf_probe *sbuf_probe_next(const struct stackbuf_probe *probe)
 {
 	unsigned int i = probe ? sbuf_probe_number(probe) : 0;
 
-	if (i >= STACKBUF_PROBES_MAX)
+	if (i >= READ_ONCE(entries_used))
 		return NULL;
 	return &stackbuf_info.probe[i / STACKBUF_PAGE_PROBES].probe[i % STACKBUF_PAGE_PROBES];
 }
@@ -267,10 +270,13 @@ static struct stackbuf_probe *find_probe(const struct sbuf_probe_request *reques
 
 static struct stackbuf_probe *free_entry(void)
 {
-	struct stackbuf_probe *probe = sbuf_probe_next(NULL);
+	struct stackbuf_probe *probe = NULL;
 
-	while (probe && probe->name[0])
+	do {
+		if (!sbuf_probe_next(probe) && entries_used < STACKBUF_PROBES_MAX)
+			WRITE_ONCE(entries_used, entries_used + 1);
 		probe = sbuf_probe_next(probe);
+	} while (probe && probe->name[0]);
 	return probe;
 }
 

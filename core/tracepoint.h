@@ -10,6 +10,8 @@
 
 #include "types.h"
 
+struct sbuf_probe_request;
+
 /**
  * struct sbuf_tracepoint - a probe on a tracepoint
  * @probe:	its entry

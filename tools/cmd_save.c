@@ -12,7 +12,10 @@
 
 #define TRIGGER	"/sys/module/stackbuf/parameters/trigger"
 
-/* Return what stopped recording, STACKBUF_FROZEN_..., by the first page of stackbuf_info; 0: it goes on */
+/*
+ * Return what stopped recording, STACKBUF_FROZEN_..., by the first page of stackbuf_info, or 0 if
+ * it goes on
+ */
 static u32 stopped_by(void)
 {
 	struct stackbuf_info *info = xcalloc(1, sizeof(*info));

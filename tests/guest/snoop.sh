@@ -287,9 +287,9 @@ restored() {
 	parameters >after
 	cmp before after && [ ! -s err ] || { cat err; return 1; }
 	# The same while much is printed: it ends by SIGPIPE, in silence
-	(while [ ! -e done ]; do writes 100000; done) &
+	(while [ ! -e enough ]; do writes 100000; done) &
 	{ "$STACKBUF" snoop -D 60 vfs_write 2>err; echo $? >code; } | head -n 1 >out
-	touch done
+	touch enough
 	wait
 	parameters >after
 	cmp before after && [ ! -s err ] && [ "$(cat code)" = 141 ] || { cat err code; return 1; }

@@ -440,7 +440,7 @@ static void at_exit(void)
 		report("%s", p->error);
 }
 
-/* Return true if a list that reads as @now, perhaps cut at a page, has this value as far as it is there */
+/* Return true if a list that reads as @now, perhaps cut at a page, may have this value */
 static bool may_be(const char *now, const char *value)
 {
 	const char *cut = strstr(now, ",...");
@@ -449,9 +449,9 @@ static bool may_be(const char *now, const char *value)
 }
 
 /*
- * Return true if a parameter that reads as @now was set from @before to @set by the command that was
- * killed; NULL: to some part of it.  Of a list that is cut @set may be all that tells; writing the old
- * one again does no harm
+ * Return true if a parameter that reads as @now was set from @before to @set by the command that
+ * was killed; NULL: to some part of it.  Of a list that is cut @set may be all that tells; writing
+ * the old one again does no harm
  */
 static bool was_left(const char *now, const char *before, const char *set)
 {

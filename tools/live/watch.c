@@ -189,8 +189,8 @@ void watch_prepare(struct watch *w)
 	watch_report_left_out(w);
 	override_open(&w->overrides);
 	/*
-	 * Before anything is read: a probe that was set before may be at the same function, and what
-	 * it records of others from then on would count
+	 * Before anything is read: a probe that was set before may be at the same function, and
+	 * what it records of others from then on would count
 	 */
 	snprintf(cgroup, sizeof(cgroup), "%llu", w->cgroup_id);
 	override_filter(&w->overrides, w->filter);

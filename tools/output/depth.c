@@ -6,6 +6,9 @@
 #include <string.h>
 #include "output/output.h"
 
+/* A frame too far away for the one word that a deepest stack has for it */
+#define LOST_FRAME	"? (its address was only in its stack, which is gone)"
+
 /* One deepest stack */
 struct deepest {
 	const struct stackbuf_depth *d;	/* entry in the record */
@@ -83,7 +86,7 @@ static struct stack frames_of(const struct output *o, const struct stackbuf_dept
 		if (!addr[i]) {
 			free(stack.frame[i].text);
 			stack.frame[i] = (struct frame){
-				.text = xstrdup("? (its address was only in its stack, which is gone)"),
+				.text = xstrdup(LOST_FRAME),
 			};
 		}
 	return stack;

@@ -141,11 +141,11 @@ void output_event(const struct output *o, const struct stackbuf_event *e)
 	output_time(o, e->time, when, sizeof(when));
 	output_comm(e->comm, comm);
 	if (o->format == FORMAT_PERF) {
-		/* As in output_folded_comm(): a comment begins with "#", and a frame with a blank */
+		/* As in output_folded_comm(): "#" begins a comment, and a blank a frame */
 		if (strchr("# ", *comm))
 			*comm = *comm ? '_' : '?';
-		fprintf(o->file, "%s %u/%u [%03u] %s: 1 stackbuf:\n", comm, e->tgid,
-			 e->pid, e->cpu, when);
+		fprintf(o->file, "%s %u/%u [%03u] %s: 1 stackbuf:\n", comm, e->tgid, e->pid,
+			e->cpu, when);
 	} else {
 		mark = names_mark(stack);
 		if (e->tagged)

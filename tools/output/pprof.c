@@ -145,7 +145,8 @@ static u64 location(struct pprof *p, const struct frame *f)
 	id = name_id(&p->locations, key, &is_new);
 	if (is_new) {
 		name = xasprintf("%.*s", (int)(f->name_len ?: strlen(f->text)), f->text);
-		module = f->module_len ? xasprintf("[%.*s]", (int)f->module_len, f->module) : xstrdup("[kernel.kallsyms]");
+		module = f->module_len ? xasprintf("[%.*s]", (int)f->module_len, f->module) :
+					 xstrdup("[kernel.kallsyms]");
 		put_number(&line, LINE_FUNCTION_ID, function(p, name));
 		put_number(&m, LOCATION_ID, id);
 		put_number(&m, LOCATION_MAPPING_ID, mapping(p, module));
