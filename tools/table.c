@@ -208,7 +208,7 @@ static const char *set_instance(void *field, const char *value)
 static const char *set_prefix(void *field, const char *value)
 {
 	if (!*value || *value == '#' || strpbrk(value, ";\n"))
-		return "the name of one frame: some text without \";\" that does not begin with \"#\"";
+		return "the name of one frame: text without \";\" that does not begin with \"#\"";
 	return set_text(field, value);
 }
 

@@ -100,7 +100,7 @@ static char *describe(struct srcline *l, struct debug_file *dbg, u64 addr, enum 
 
 	if (kind == FRAME_OPEN)
 		kind = offset && elf_file_call_before(&dbg->elf, addr) ? FRAME_RETURN : FRAME_EXACT;
-	/* "f+0x0" is an entry, as of a kprobe or a trampoline, unless a noreturn call is before it */
+	/* "f+0x0" is an entry, as of a kprobe or a trampoline, unless a call is before it */
 	if (kind == FRAME_RETURN && !offset && !elf_file_call_before(&dbg->elf, addr))
 		kind = FRAME_EXACT;
 	if (kind == FRAME_RETURN)
