@@ -168,16 +168,20 @@ replace() {
 interrupts() {
 	insmod /t/big/stackbuf.ko && insmod /t/big/stackbuf_test.ko || return
 	for _ in 1 2 3; do run context >contexts; done
-	facts
-	before=$(fact walked_elsewhere)
-	recalled=$(fact events_recalled)
-	for _ in 1 2 3; do run context >contexts; done
-	facts
+	# What a timer interrupts is another place now and then.  Nine of the 21 events are of tasks
+	for _ in 1 2 3 4 5 6 7 8 9 10; do
+		facts
+		before=$(fact walked_elsewhere)
+		recalled=$(fact events_recalled)
+		for _ in 1 2 3; do run context >contexts; done
+		facts
+		cat contexts
+		echo "elsewhere $before $(fact walked_elsewhere), recalled $recalled $(fact events_recalled)"
+		is "$(fact walked_elsewhere) == $before" || break
+		! is "$(fact events_recalled) - $recalled >= 12" || { rmmod stackbuf_test stackbuf; return; }
+	done
 	rmmod stackbuf_test stackbuf
-	cat contexts
-	echo "elsewhere $before $(fact walked_elsewhere), recalled $recalled $(fact events_recalled)"
-	# The path of a timer's interrupt is another now and then
-	is "$(fact walked_elsewhere) == $before && $(fact events_recalled) - $recalled >= 12"
+	return 1
 }
 
 # An interrupt that came during a save is served when that ends, within the handler of the probe
