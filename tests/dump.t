@@ -248,10 +248,10 @@ machine() {
 	result "an image gives every event as it was recorded: tag, CPU, stack" as_recorded
 	result "as the module's arrays give: raw image" same "$out/raw"
 	result "... ELF of QEMU" same "$out/elf"
-	why=''
 	# From 6.0 on, and on Red Hat's 5.14
 	LC_ALL=C grep -aq 'SYMBOL(kallsyms_names)=' "$out/raw" || why="this kernel's VMCOREINFO does not tell where its symbols are"
 	unless "$why" "the kernel's own symbols name what has no text: raw image, ELF" own_names "$out/raw" "$out/elf"
+	why=''
 	result "a dump from before the module was loaded is refused: it says so" without_stackbuf
 	if [[ $1 == *-arm64 ]]; then
 		result "page tables lead to it, and a scan gives the same" both_ways "$out/elf"
