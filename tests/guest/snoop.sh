@@ -349,7 +349,7 @@ refusals() {
 		refused 1 'no such function\|no probe there' snoop irqentry_enter || return
 	# A limit that is reached keeps these events
 	echo vfs_write >$P/probe && echo 1 >$P/limit && writes 2 || return
-	refused 1 'limit=1 is reached' snoop vfs_read || return
+	refused 1 'limit=1 is reached' snoop -D 1 vfs_read || return
 	echo >$P/probe
 	echo 5 >$P/limit
 	"$STACKBUF" count -D 0.1 vfs_read >out 2>err || return
