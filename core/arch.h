@@ -185,15 +185,15 @@ static __always_inline unsigned long sbuf_arch_exchange_return(struct pt_regs *r
 }
 
 /*
- * Set what the unwinders use of the registers of kernel code at @pc: after a call, and where a
- * function begins, no others
+ * Set the registers of kernel code at @pc.  After a call and where a function begins, the unwinders
+ * use no others
  */
 static __always_inline void sbuf_arch_set_regs(struct pt_regs *at, unsigned long pc,
 					       unsigned long sp, unsigned long bp)
 {
 	instruction_pointer_set(at, pc);
 	at->sp = sp;
-	/* The last is for user_mode() */
+	/* cs and pstate are for user_mode() */
 #ifdef CONFIG_X86_64
 	at->bp = bp;
 	at->cs = __KERNEL_CS;

@@ -213,7 +213,7 @@ static void retire_pages(u64 seq)
 	}
 }
 
-/* A stack's text is still to be rendered, and cannot be any more */
+/* If the text of a stack was not rendered in time, count it, and do not render it any more */
 static void give_up_text(u32 granule)
 {
 	if (sbuf_table_next_pending(granule) != granule)

@@ -24,8 +24,9 @@ extern raw_spinlock_t sbuf_missed_lock;
  * @set:	set the probe of a request that has been resolved and has an entry, or add it to the
  *		new list, whose bit is given.  Return 0, or an error after logging it
  * @remove:	remove probes that are in no list; or, given a module, probes in code of it that is
- *		about to be freed: its @state shows that it is unloaded or its init has ended.  No
- *		handler of theirs runs afterwards, and sbuf_probe_clear() has been called for each
+ *		about to be freed: its @state shows that it is unloaded or, asked of kprobes alone,
+ *		that its init has ended.  No handler of theirs runs afterwards, and
+ *		sbuf_probe_clear() has been called for each
  * @missed:	return the missed hits of a set probe that the kernel itself counted.  Any context.
  *		May be NULL
  *

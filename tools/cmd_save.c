@@ -12,10 +12,7 @@
 
 #define TRIGGER	"/sys/module/stackbuf/parameters/trigger"
 
-/*
- * Return what stopped recording, STACKBUF_FROZEN_..., by the first page of stackbuf_info, or 0 if
- * it goes on
- */
+/* Read what stopped recording, STACKBUF_FROZEN_..., from the first page of stackbuf_info; or 0 */
 static u32 stopped_by(void)
 {
 	struct stackbuf_info *info = xcalloc(1, sizeof(*info));

@@ -72,7 +72,7 @@ static void find_others(struct slow *slow, const struct record *r)
 			;
 		if (n == ours->nr && !probe.role && probe.tag &&
 		    probe.way != STACKBUF_PROBE_BY_TRACEPOINT)
-			patterns_add_probe(&slow->others, &probe);
+			errors_add_probe(&slow->others, &probe);
 	}
 }
 

@@ -524,19 +524,22 @@ static void restore_left(struct overrides *p)
 
 void override_open(struct overrides *p)
 {
-	int owner = 0, tries;
 	char path[PATH_MAX];
+	int tries;
 
 	snprintf(path, sizeof(path), "%s/probe", p->dir);
 	p->lock = open(path, O_RDONLY | O_CLOEXEC);
 	if (p->lock < 0)
 		free(read_value(p, "probe"));	/* to set p->error */
-	/* Without an owner it is a command that looks for what was left, which takes no time */
-	for (tries = 100; flock(p->lock, LOCK_EX | LOCK_NB) && --tries && !owner; usleep(10000))
-		owner = lock_owner(p->lock);
-	if (!tries || owner) {
+	for (tries = 100; flock(p->lock, LOCK_EX | LOCK_NB); tries--) {
+		int owner = lock_owner(p->lock);
 		char holder[32] = "";
 
+		/* Without an owner, a command looks for what was left, which takes no time */
+		if (!owner && tries) {
+			usleep(10000);
+			continue;
+		}
 		if (owner > 0)
 			snprintf(holder, sizeof(holder), ", process %d", owner);
 		die(1, "another snoop, count or command about pairs is running%s: one at a time, as they share the module's parameters",

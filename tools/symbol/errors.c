@@ -146,7 +146,7 @@ struct error_stack {
 	bool unsure;	/* an event may also be of a call */
 };
 
-void patterns_add_probe(struct patterns *p, const struct stackbuf_probe *probe)
+void errors_add_probe(struct patterns *p, const struct stackbuf_probe *probe)
 {
 	bool by_address = !strncmp(probe->name, "0x", 2);
 	size_t len = strcspn(probe->name, "%@+");
@@ -175,12 +175,12 @@ void errors_probes(struct errors *e, const struct record *r, bool wanted)
 		if (probe.pair || !probe.tag || probe.way == STACKBUF_PROBE_BY_TRACEPOINT)
 			continue;
 		if (probe.way != STACKBUF_PROBE_BY_RETURN)
-			patterns_add_probe(&e->others, &probe);
+			errors_add_probe(&e->others, &probe);
 		else if (wanted && (probe.tag == STACKBUF_PROBE_ERROR ||
 				    probe.tag == STACKBUF_PROBE_NULL))
-			patterns_add_probe(&e->returns, &probe);
+			errors_add_probe(&e->returns, &probe);
 		else
-			patterns_add_probe(&e->also, &probe);
+			errors_add_probe(&e->also, &probe);
 	}
 }
 

@@ -85,7 +85,7 @@ struct errors {
 };
 
 /* Add a probe as a pattern.  The record may contain any bytes, and none may end the program */
-void patterns_add_probe(struct patterns *p, const struct stackbuf_probe *probe);
+void errors_add_probe(struct patterns *p, const struct stackbuf_probe *probe);
 
 /* Add a record's probes of errors, as @wanted or not */
 void errors_probes(struct errors *e, const struct record *r, bool wanted);
