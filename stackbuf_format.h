@@ -512,7 +512,8 @@ struct stackbuf_module {
  * @evicted:		stacks evicted from the table
  * @evicted_events:	overwritten events that these stacks had counted
  * @text_overwritten:	records overwritten in the text log
- * @text_given_up:	stacks evicted before they had a record in the text log
+ * @text_given_up:	stacks that were evicted, or whose code was freed, before they had a record
+ *			in the text log
  * @module_srcversion:	srcversion of stackbuf.ko, "" if unknown
  * @release:		uname -r of the running kernel
  * @kernel_version:	uname -v

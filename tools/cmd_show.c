@@ -28,8 +28,9 @@ void cmd_text(struct session *s, struct output *o, struct args *a)
 		     "records were half written and are left out");
 	report_count(s->record.info.text_overwritten, "older record was overwritten (TEXT_KB=)",
 		     "older records were overwritten (TEXT_KB=)");
-	report_count(s->record.info.text_given_up, "stack was evicted before its record was written",
-		     "stacks were evicted before their records were written");
+	report_count(s->record.info.text_given_up,
+		     "stack was evicted, or its code was freed, before its record was written",
+		     "stacks were evicted, or their code was freed, before their records were written");
 	output_text(o, &a->wanted.filter);
 }
 

@@ -958,7 +958,7 @@ static unsigned int count_in_ring(const struct table *t, const struct arrays *a,
 
 static void check_all(const struct arrays *a, bool rest, bool say)
 {
-	uint64_t counted = 0, nested = 0, eventless = 0;
+	uint64_t counted = 0, nested = 0, eventless = 0, textless = 0;
 	unsigned int orphans, missing = 0, wrong_lines = 0, good_lines = 0, no_symbol = 0;
 	struct table t;
 	struct ring r;
@@ -1020,7 +1020,10 @@ static void check_all(const struct arrays *a, bool rest, bool say)
 				(uint64_t)a->info->text_overwritten,
 				(uint64_t)a->info->text_given_up, t.nr, (uint64_t)a->info->evicted);
 		for (i = 0; i < t.nr; i++) {
-			if (!(t.stack[i].flags & STACKBUF_STACK_TEXT))
+			/* Given up if the module went, and the next came, before it was rendered */
+			if (!(t.stack[i].flags & STACKBUF_STACK_TEXT) &&
+			    (!(t.stack[i].flags & STACKBUF_STACK_STALE) ||
+			     ++textless > a->info->text_given_up))
 				problem("stack %u has no text", t.stack[i].id);
 			if (!t.stack[i].count && t.stack[i].in_ring && !t.stack[i].first_in_ring &&
 			    !lost(a, STACKBUF_LOST_PAGE))

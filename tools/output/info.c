@@ -504,7 +504,7 @@ static const struct row rows[] = {
 	{ "texts", "records in the text log", RECORD(texts) },
 	{ "texts_overwritten", "records overwritten", INFO(text_overwritten) },
 	{ "texts_missing", "stacks not yet rendered", RECORD(not_rendered) },
-	{ "texts_given_up", "stacks evicted before they were rendered", INFO(text_given_up) },
+	{ "texts_given_up", "stacks that went before they were rendered", INFO(text_given_up) },
 	{ "half_events", "half-written events", RECORD(half) },
 	{ "half_stacks", "half-written stacks", RECORD(half_stacks) },
 	{ "half_texts", "half-written texts", RECORD(half_texts) },

@@ -265,7 +265,8 @@ void record_parse(struct record *r, const struct page_set *set, u64 instance,
 	}
 	for (i = 0; (stack = stacks_next(&r->stacks, &i)); ) {
 		r->in_table += !!stack->nr;
-		r->not_rendered += stack->nr && !stack->rendered;
+		/* That of a stale stack was given up, and is counted */
+		r->not_rendered += stack->nr && !stack->rendered && !stack->stale;
 		stack_settle(stack);
 	}
 	events_sort(r->event, r->events);
