@@ -143,8 +143,9 @@ checked-sizes:
 	}; \
 	check PROBES '$(PROBES)' && check DEEPEST '$(DEEPEST)' && check KEEP '$(KEEP)' && check UNIT '$(UNIT)'
 
-# O=DIR is kbuild's: the command is not built there, and "make clean" must not remove it
-tools_make = $(MAKE) -C tools --no-print-directory O='$(CURDIR)/build/tools'
+# O=DIR is kbuild's: the command is not built there, and "make clean" must not remove it.  Builds for
+# several kernels at once share it.
+tools_make = mkdir -p build && flock build/.lock $(MAKE) -C tools --no-print-directory O='$(CURDIR)/build/tools'
 
 # The module is useful without the command, so missing libraries stop make only if the command was
 # requested.  This target and install-tools need no kernel.
@@ -317,7 +318,6 @@ bench:
 
 clean:
 	rm -rf '$(CURDIR)/build'
-	+@if [ -e tools/Makefile ]; then $(tools_make) clean; fi
 
 help:
 	@echo 'make            build stackbuf.ko in build/RELEASE for the running kernel, and the command'
