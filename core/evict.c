@@ -76,14 +76,15 @@ static void mark_referenced(void)
 }
 
 /*
- * Return the next stack after granule *@from, or NULL.  It may not be one: granules that are being
- * written may look like a stack, and so may frames in a stack's later granules, when the low bits
- * of a word happen to equal its granule.  unlink_stack() and sbuf_evict_expire() check it.
+ * Return the next stack after granule *@from, and its size in *@words; or NULL.  It may not be one:
+ * granules that are being written may look like a stack, and so may frames in a stack's later
+ * granules, when the low bits of a word happen to equal its granule.  unlink_stack() and
+ * sbuf_evict_expire() check it.
  *
  * Reject a size that no stack can have: it alone could exceed all granules that are wanted, and
  * nothing would be freed.
  */
-static struct stackbuf_stack *next_stack(u32 *from)
+static struct stackbuf_stack *next_stack(u32 *from, unsigned int *words)
 {
 	u32 granule;
 
@@ -95,9 +96,10 @@ static struct stackbuf_stack *next_stack(u32 *from)
 			cond_resched();
 		if (granule % SBUF_PAGE_GRANULES && used & BIT_ULL(granule % SBUF_PAGE_GRANULES) &&
 		    sbuf_id_granule(READ_ONCE(stack->id)) == granule) {
-			unsigned int nr = READ_ONCE(stack->nr), words = READ_ONCE(stack->words);
+			unsigned int nr = READ_ONCE(stack->nr);
 
-			if (!nr || nr > SBUF_FRAMES || words < nr || words > 3 * nr)
+			*words = READ_ONCE(stack->words);
+			if (!nr || nr > SBUF_FRAMES || *words < nr || *words > 3 * nr)
 				continue;
 			*from = granule;
 			return stack;
@@ -111,10 +113,11 @@ static u32 room_before(u64 seq)
 {
 	struct stackbuf_stack *stack;
 	u32 granule = 0, room = 0;
+	unsigned int words;
 
-	while ((stack = next_stack(&granule)))
+	while ((stack = next_stack(&granule, &words)))
 		if (!test_bit(granule, marked) && READ_ONCE(stack->seen) < seq)
-			room += sbuf_table_granules(stack->words);
+			room += sbuf_table_granules(words);
 	return room;
 }
 
@@ -151,12 +154,14 @@ static u32 *find_link(const struct stackbuf_stack *stack, u32 id)
 
 	while ((next = READ_ONCE(*link)) && next != id)
 		link = &sbuf_table_stack(next)->next;
+	/* T2: the rest of a stack that is found, which only a comparison led to, is read after it */
+	smp_rmb();
 	return next ? link : NULL;
 }
 
 static void unlink_stack(struct stackbuf_stack *stack)
 {
-	u32 *bucket = stack_bucket(stack), id = READ_ONCE(stack->id), *link;
+	u32 *bucket = stack_bucket(stack), id = READ_ONCE(stack->id), *link, next;
 
 	lockdep_assert_held(&sbuf_table_mutex);
 	/* Saves put new stacks in front at any time; only eviction writes the links after that */
@@ -164,9 +169,10 @@ static void unlink_stack(struct stackbuf_stack *stack)
 		link = find_link(stack, id);
 		if (!link)
 			return;
-	} while (link == bucket && cmpxchg(bucket, id, stack->next) != id);
+		next = READ_ONCE(stack->next);
+	} while (link == bucket && cmpxchg(bucket, id, next) != id);
 	if (link != bucket)
-		WRITE_ONCE(*link, stack->next);
+		WRITE_ONCE(*link, next);
 	/*
 	 * Found in its chain, so this is a real stack.  Recall does not search chains, but compares
 	 * the flags.  E1: before sbuf_synchronize_saves()
@@ -228,15 +234,16 @@ static void give_up_text(u32 granule)
  */
 static unsigned long evict_unreferenced(u32 wanted, bool soon)
 {
-	unsigned long waited;
 	struct stackbuf_stack *stack;
-	u32 granule = 0;
+	u32 granule = 0, first_id;
+	unsigned long waited;
+	unsigned int words;
 	u64 age;
 
 	bitmap_zero(unlinked, SBUF_GRANULES);
 	mark_referenced();
 	age = find_age(wanted);
-	while ((stack = next_stack(&granule)))
+	while ((stack = next_stack(&granule, &words)))
 		if (!test_bit(granule, marked) && READ_ONCE(stack->seen) < age)
 			unlink_stack(stack);
 
@@ -245,11 +252,12 @@ static unsigned long evict_unreferenced(u32 wanted, bool soon)
 	waited = jiffies - waited;
 
 	mark_referenced();
+	/* When ids wrap, no layout may hold that of a stack which was evicted in the previous lap */
+	first_id = (sbuf_table_generation + 1) << SBUF_ID_BITS;
+	if (!first_id)
+		sbuf_recall_invalidate();
 	/* T4: before granules are freed, so that the next stack there gets another id */
 	WRITE_ONCE(sbuf_table_generation, sbuf_table_generation + 1);
-	/* When ids wrap, no layout may hold one from the previous lap */
-	if (!(u32)(sbuf_table_generation << SBUF_ID_BITS))
-		sbuf_recall_invalidate();
 	for_each_set_bit(granule, unlinked, SBUF_GRANULES) {
 		cond_resched();
 		stack = sbuf_table_at(granule);
@@ -261,6 +269,11 @@ static unsigned long evict_unreferenced(u32 wanted, bool soon)
 		sbuf_add(&stackbuf_info.evicted_events, stack->count);
 		WARN_ON_ONCE(!(READ_ONCE(stack->flags) & STACKBUF_STACK_EVICTING));
 		give_up_text(granule);
+		/* Of the previous lap: its place may get this id again before ids wrap */
+		if (stack->id >= first_id) {
+			sbuf_recall_invalidate();
+			first_id = U32_MAX;
+		}
 		sbuf_table_free(granule, sbuf_table_granules(stack->words));
 	}
 	return waited;
@@ -337,7 +350,7 @@ void sbuf_evict_expire(unsigned long text, unsigned long size, bool coming)
 {
 	static unsigned long pc[SBUF_FRAMES];
 	struct stackbuf_stack *stack;
-	unsigned int nr, i;
+	unsigned int words, nr, i;
 	u32 granule = 0;
 
 	if (!size)
@@ -346,9 +359,9 @@ void sbuf_evict_expire(unsigned long text, unsigned long size, bool coming)
 	if (READ_ONCE(sbuf_saves_tasks))
 		sbuf_synchronize_saves(false);
 	mutex_lock(&sbuf_table_mutex);
-	while ((stack = next_stack(&granule))) {
+	while ((stack = next_stack(&granule, &words))) {
 		/* Racy: what is not a stack may change concurrently; find_link() rejects it */
-		nr = data_race(sbuf_trace_decode(pc, stack->frames, READ_ONCE(stack->words)));
+		nr = data_race(sbuf_trace_decode(pc, stack->frames, words));
 		/* If a call is the last instruction, its return address is the byte after it */
 		for (i = 0; i < nr && pc[i] - text > size; i++)
 			;

@@ -700,8 +700,11 @@ static bool tells_nmis_the_time(void)
 	shim_clock = fake_clock;
 	for (i = 0; i < 1000; i++) {
 		fake.ns += next_random() % (i % 4 ? 2 * NSEC_PER_MSEC : 1000);
-		if (i % 100 == 99)
+		/* Seen once cycles no longer stand for it */
+		if (i % 100 == 99) {
+			fake.ns += 2 * NSEC_PER_MSEC;
 			fake.back += fake.ns / 2;
+		}
 		low = fake.ns - fake.back;
 		step_begin(clock_step);
 		now = sbuf_event_now(&timed);
@@ -816,6 +819,42 @@ static bool evicts_beside_a_lookalike(void)
 	*like = was;
 	printf("# %llu stacks evicted for %u events\n", stackbuf_info.evicted - evicted, tries);
 	return tries < 10000;
+}
+
+/* Record others until the stack that has @id was evicted */
+static bool evict(u32 id)
+{
+	unsigned int tries, path = 0;
+
+	for (tries = 0; tries < 20000 && sbuf_table_stack(id)->id == id; tries++)
+		save_path(++path % PATHS, 0);
+	return tries < 20000;
+}
+
+/*
+ * A stack that outlives a lap of ids is learnt again with its id, which its place may get once more
+ * when it was evicted: no layout may hold the id then
+ */
+static bool forgets_ids_of_the_last_lap(void)
+{
+	const u64 lap = 1ULL << (32 - SBUF_ID_BITS);
+	unsigned long epoch;
+	u32 id, path = 4050;
+
+	sbuf_table_generation = 3 * lap - 1;
+	do
+		id = save_path(path++, 0);
+	while (!id);
+	/* Two rounds of eviction, both in this lap */
+	sbuf_table_generation = 3 * lap;
+	epoch = sbuf_recall_epoch;
+	EXPECT(evict(id) && sbuf_recall_epoch != epoch);
+	do
+		id = save_path(path++, 0);
+	while (!id);
+	epoch = sbuf_recall_epoch;
+	EXPECT(evict(id) && sbuf_recall_epoch == epoch);
+	return true;
 }
 
 static bool expired;
@@ -1016,6 +1055,7 @@ static void *run(void *unused)
 	       "what was recorded of a module after it went expires without text when the next comes");
 	result(evicts_beside_a_lookalike,
 	       "a frame that looks like a huge stack keeps nothing from being evicted");
+	result(forgets_ids_of_the_last_lap, "ids wrap: recall forgets those that may be used again");
 	shim_settle();
 	shim_holds = false;
 	sem_post(&done);
