@@ -60,8 +60,8 @@ static bool enabled = true;
 
 static int set_enable(const char *value, const struct kernel_param *param)
 {
-	/* A refused value leaves @enabled unchanged */
-	if (!value || kstrtobool(value, &enabled)) {
+	/* A refused value leaves @enabled unchanged.  kstrtobool() looks at the first character only */
+	if (!value || strcspn(value, "\n") != 1 || kstrtobool(value, &enabled)) {
 		pr_err("enable: 0 or 1 is accepted, not '%.*s'\n",
 		       value ? (int)strcspn(value, "\n") : 0, value);
 		return -EINVAL;

@@ -63,9 +63,10 @@ static inline unsigned long sbuf_arch_strip(unsigned long address)
 /*
  * On arm64 the registers that an exception saves include a frame record.  From 6.13 on,
  * c2c6b27b5aa1 ("arm64: stacktrace: unwind exception boundaries"), that record is two zeros
- * and a type; before, it was a copy of the interrupted fp and pc.
- * Return the registers that contain the record of zeros at @record, or NULL if there are none on
- * the stack that begins at @stack.
+ * and a type; before, it was a copy of the interrupted fp and pc.  On x86-64 with frame pointers,
+ * an odd address leads to the registers (ENCODE_FRAME_POINTER).
+ * Return the registers that contain the record of zeros at @record, or to which that address leads,
+ * or NULL if there are none on the stack that begins at @stack.
  */
 static inline const struct pt_regs *sbuf_arch_interrupted_regs(unsigned long record,
 							       unsigned long stack)
@@ -77,6 +78,9 @@ static inline const struct pt_regs *sbuf_arch_interrupted_regs(unsigned long rec
 	    record - stack >= offsetof(struct pt_regs, stackframe) &&
 	    READ_ONCE_NOCHECK(meta->type) == FRAME_META_TYPE_PT_REGS)
 		return container_of(meta, struct pt_regs, stackframe);
+#elif defined(CONFIG_X86_64)
+	if (record & 1 && record - 1 - stack <= THREAD_SIZE - sizeof(struct pt_regs))
+		return (const struct pt_regs *)(record - 1);
 #endif
 	return NULL;
 }

@@ -73,9 +73,12 @@ static bool is_in_cgroup(const struct task_struct *task, u64 id)
 	return false;
 }
 
-/* Events to record after a hit; how many remain; and 1 once hit, as only the first hit counts */
+/*
+ * Events to record after a hit; how many are still to be admitted, and to be recorded; and 1 once
+ * hit, as only the first hit counts
+ */
 static u32 trigger_events;
-static atomic64_t trigger_left;
+static atomic64_t trigger_left, trigger_due;
 static atomic_t trigger_hit;
 
 static void stop(void)
@@ -97,6 +100,7 @@ void sbuf_filter_trigger(u32 number)
 	if (!sbuf_recording() || atomic_cmpxchg(&trigger_hit, 0, 1))
 		return;
 	atomic64_set(&trigger_left, events);
+	atomic64_set(&trigger_due, events);
 	WRITE_ONCE(stackbuf_info.trigger_left, events);
 	WRITE_ONCE(stackbuf_info.trigger_ns, sbuf_now());
 	/* F1: before events are counted, and before update_filtered() looks */
@@ -110,19 +114,15 @@ void sbuf_filter_trigger(u32 number)
 
 NOKPROBE_SYMBOL(sbuf_filter_trigger);
 
-/* Count down to the stop.  Return true if the event is still to be recorded */
-static bool is_before_stop(void)
+/* An event that was admitted within the limit is not recorded: another may take its place */
+static void undo_limit(void)
 {
-	s64 left = atomic64_dec_return(&trigger_left);
-
-	if (left <= 0)
-		stop();
-	if (left < 0)
-		sbuf_count(STACKBUF_LOST_OFF);
-	return left >= 0;
+	atomic64_add_unless((atomic64_t *)&stackbuf_info.filter.left, 1,
+			    READ_ONCE(stackbuf_info.filter.limit));
 }
 
-static bool passes_filters(const struct task_struct *task, enum stackbuf_context context)
+static enum sbuf_admission passes_filters(const struct task_struct *task,
+					  enum stackbuf_context context)
 {
 	struct stackbuf_filter *filter = &stackbuf_info.filter;
 	const u64 *comm = (const u64 *)task->comm, *want = (const u64 *)filter->comm;
@@ -135,24 +135,30 @@ static bool passes_filters(const struct task_struct *task, enum stackbuf_context
 	    /* Racy with sbuf_filter_apply() and with a rename of the task, harmlessly */
 	    data_race((comm[0] & comm_mask[0]) != want[0] || (comm[1] & comm_mask[1]) != want[1])) {
 		sbuf_count(STACKBUF_EXCLUDED);
-		return false;
+		return SBUF_REFUSED;
 	}
 	every = READ_ONCE(filter->every);
 	if (every > 1 && (this_cpu_inc_return(sampled_events) - 1) % every) {
 		sbuf_count(STACKBUF_NOT_SAMPLED);
-		return false;
+		return SBUF_REFUSED;
 	}
 	if (READ_ONCE(filter->limit) && atomic64_dec_if_positive((atomic64_t *)&filter->left) < 0) {
 		/* No event can finish the countdown any more */
 		if (is_counting_down())
 			stop();
 		sbuf_count(STACKBUF_OVER_LIMIT);
-		return false;
+		return SBUF_REFUSED;
 	}
-	return likely(!is_counting_down()) || is_before_stop();
+	if (likely(!is_counting_down()))
+		return SBUF_ADMITTED;
+	if (atomic64_dec_if_positive(&trigger_left) >= 0)
+		return SBUF_COUNTED_DOWN;
+	undo_limit();
+	sbuf_count(STACKBUF_LOST_OFF);
+	return SBUF_REFUSED;
 }
 
-bool sbuf_filter_admit(const struct task_struct *task, enum stackbuf_context context)
+enum sbuf_admission sbuf_filter_admit(const struct task_struct *task, enum stackbuf_context context)
 {
 	u32 state = READ_ONCE(stackbuf_info.state);
 
@@ -160,17 +166,21 @@ bool sbuf_filter_admit(const struct task_struct *task, enum stackbuf_context con
 		return passes_filters(task, context);
 	/* The last filter was removed after sbuf_recording_unfiltered() */
 	if (state == STACKBUF_ENABLED)
-		return true;
+		return SBUF_ADMITTED;
 	sbuf_count(STACKBUF_LOST_OFF);
-	return false;
+	return SBUF_REFUSED;
 }
 
-void sbuf_filter_undo_admit(void)
+void sbuf_filter_settle(enum sbuf_admission as, bool recorded)
 {
-	if (READ_ONCE(stackbuf_info.filter.limit))
-		atomic64_inc((atomic64_t *)&stackbuf_info.filter.left);
-	if (is_counting_down())
+	if (!recorded)
+		undo_limit();
+	if (likely(as != SBUF_COUNTED_DOWN))
+		return;
+	if (!recorded)
 		atomic64_inc(&trigger_left);
+	else if (atomic64_dec_and_test(&trigger_due))
+		stop();
 }
 
 static void update_filtered(void)

@@ -20,20 +20,24 @@ struct sbuf_filter {
 /* Written under the lock of parameters; takes effect at sbuf_filter_apply() */
 extern struct sbuf_filter sbuf_filter;
 
+/* SBUF_COUNTED_DOWN: admitted as one of the last events, after a trigger's hit */
+enum sbuf_admission { SBUF_REFUSED, SBUF_ADMITTED, SBUF_COUNTED_DOWN };
+
 /*
- * Return true if an event of @task is to be recorded while sbuf_recording_unfiltered() is false.
- * Otherwise count it and return false.  Preemption is disabled until the event is recorded; if
- * recording it fails, call sbuf_filter_undo_admit().
+ * Decide whether an event of @task is to be recorded while sbuf_recording_unfiltered() is false.
+ * If not, count it.  Preemption is disabled until sbuf_filter_settle() is called for an event that
+ * was admitted.
  */
-bool sbuf_filter_admit(const struct task_struct *task, enum stackbuf_context context);
+enum sbuf_admission sbuf_filter_admit(const struct task_struct *task,
+				      enum stackbuf_context context);
+/* If an event that was admitted was lost, another may take its place */
+void sbuf_filter_settle(enum sbuf_admission as, bool recorded);
 /*
  * The current process opens an array: do not record its own calls until sbuf_filter_remove_reader()
  * is called with the value returned here.  Process context.
  */
 int sbuf_filter_add_reader(void);
 void sbuf_filter_remove_reader(int reader);
-/* An admitted event was lost: another may take its place within the limit */
-void sbuf_filter_undo_admit(void);
 
 /* The probe with this number, a trigger, was hit: stop recording some events later.  Any context */
 void sbuf_filter_trigger(u32 number);

@@ -7,6 +7,26 @@
 #include "frame_record.h"
 
 /*
+ * As sbuf_record_next(), but if an exception interrupted the code on the stack that begins at
+ * @stack, return the address that it interrupted
+ */
+static unsigned long next_address(unsigned long *fp, unsigned long *low, unsigned long end,
+				  unsigned long stack)
+{
+	unsigned long at = *fp, below = *low, pc = sbuf_record_next(fp, low, end);
+	const struct pt_regs *regs;
+
+	if (pc || (*fp && !(IS_ENABLED(CONFIG_X86_64) && *fp & 1)))
+		return pc;
+	regs = sbuf_arch_interrupted_regs(at, stack);
+	if (!regs || (unsigned long)regs < below)
+		return 0;
+	*fp = *sbuf_arch_saved_bp(regs);
+	*low = (unsigned long)(regs + 1);
+	return instruction_pointer((struct pt_regs *)regs);
+}
+
+/*
  * On x86-64 a frame lies above the record that holds its address, as with ORC; on arm64 a
  * record lies at the lower end of its frame.
  */
@@ -20,7 +40,7 @@ void sbuf_record_place_frames(struct sbuf_walk *walk, const unsigned long *pc, u
 	if (walk->caller)
 		walk->sp[i++] = IS_ENABLED(CONFIG_ARM64) ? fp : low + sizeof(long);
 	for (; i < nr; i++) {
-		at = sbuf_record_next(&fp, &low, end) | SBUF_SIGNATURE;
+		at = next_address(&fp, &low, end, sbuf_kstack_task()) | SBUF_SIGNATURE;
 		/* The walk has found what a tracer replaced */
 		if (at != pc[i] && !sbuf_is_trampoline(at) && !sbuf_is_graph_trampoline(at))
 			break;
@@ -92,8 +112,7 @@ static void resolve_graph(struct sbuf_scratch *scratch, int first, int nr)
 int sbuf_record_walk(struct sbuf_scratch *scratch, const struct pt_regs *regs, unsigned long caller)
 {
 	bool graph = false;
-	unsigned long fp = regs->regs[29], stack, low, below, pc, at;
-	const struct pt_regs *interrupted;
+	unsigned long fp = regs->regs[29], stack, next, low, pc, at;
 	int nr = 0;
 
 	scratch->walk.sp[0] = regs->sp;
@@ -105,26 +124,23 @@ int sbuf_record_walk(struct sbuf_scratch *scratch, const struct pt_regs *regs, u
 	scratch->pc[nr++] = regs->pc;
 	if (caller)
 		scratch->pc[nr++] = caller;
-	/* A CPU's interrupt stack, if it is mapped, is aligned like a task's */
+	/*
+	 * A CPU's stacks, if they are mapped, are aligned like a task's.  If not, where they end is
+	 * not known
+	 */
 	stack = sbuf_kstack_of(regs->sp);
-	if (!stack && IS_ENABLED(CONFIG_VMAP_STACK))
-		stack = regs->sp & ~(THREAD_SIZE - 1UL);
+	if (!stack)
+		stack = IS_ENABLED(CONFIG_VMAP_STACK) ? regs->sp & ~(THREAD_SIZE - 1UL) : regs->sp;
 	low = stack;
-	while (stack && nr < ARRAY_SIZE(scratch->pc) && !sbuf_record_is_last(low, fp)) {
-		if (stack != sbuf_kstack_task() && sbuf_kstack_has(sbuf_kstack_task(), fp)) {
-			stack = sbuf_kstack_task();
+	while (nr < ARRAY_SIZE(scratch->pc) && !sbuf_record_is_last(low, fp)) {
+		/* From SDEI's to the one for interrupts, and from there to the task's */
+		next = sbuf_kstack_of(fp);
+		if (next && next != stack && stack != sbuf_kstack_task()) {
+			stack = next;
 			low = stack;
 		}
 		at = fp;
-		below = low;
-		pc = SBUF_STRIP(sbuf_record_next(&fp, &low, stack + THREAD_SIZE));
-		/* A record of zeros may belong to an exception */
-		interrupted = pc || fp ? NULL : sbuf_arch_interrupted_regs(at, stack);
-		if (interrupted && (unsigned long)interrupted >= below) {
-			pc = interrupted->pc;
-			fp = interrupted->regs[29];
-			low = (unsigned long)(interrupted + 1);
-		}
+		pc = SBUF_STRIP(next_address(&fp, &low, stack + THREAD_SIZE, stack));
 		if (!pc)
 			break;
 		if (sbuf_is_graph_trampoline(pc)) {

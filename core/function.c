@@ -385,7 +385,8 @@ int sbuf_functions_copy(u8 list)
 	for (i = 0; i < other->nr && !err; i++) {
 		struct stackbuf_probe *probe = other->function[i].probe;
 
-		if (probe && probe->lists & list)
+		/* give_up() may have refused it */
+		if (probe && probe->lists & list && probe->state != STACKBUF_PROBE_REFUSED)
 			err = sbuf_function_add(list, other->function[i].site, probe);
 	}
 	return err;

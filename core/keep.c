@@ -642,6 +642,7 @@ static int __init keep_arrays(void *unused)
 int __init sbuf_keep_init(void)
 {
 	char *take;
+	bool found;
 
 	if (!sbuf_keep_param || !*sbuf_keep_param)
 		return 0;
@@ -650,7 +651,11 @@ int __init sbuf_keep_init(void)
 	memory.take = take && !take[5];
 	if (memory.take)
 		*take = '\0';
-	if (!find_memory() || !claim_memory() ||
+	found = find_memory();
+	/* The parameter reads as it was given */
+	if (memory.take)
+		*take = ':';
+	if (!found || !claim_memory() ||
 	    !(map_memory() || refuse("the kernel cannot map it")) || !find_room())
 		goto refused;
 	if (kept_records)

@@ -90,6 +90,16 @@ static int check_kprobe(const struct sbuf_probe_request *request, const struct k
 	       check_offset(request, (unsigned long)kprobe->addr - request->offset);
 }
 
+/* In one call, as each call waits for a grace period */
+static void unregister(struct kprobe **kprobe, unsigned int n)
+{
+	unregister_kprobes(kprobe, n);
+	/* The kernel clears it if it failed, as it may where ftrace, which has died, calls a probe */
+	while (n-- > 0)
+		if (!kprobe[n]->addr)
+			sbuf_probe_note_stuck();
+}
+
 static int set_kprobe(struct sbuf_probe_request *request, u8 list)
 {
 	struct stackbuf_probe *probe = request->probe;
@@ -116,7 +126,7 @@ static int set_kprobe(struct sbuf_probe_request *request, u8 list)
 		return refuse_kprobe(request, ours ? -ENOENT : err);
 	err = ours ? refuse_kprobe(request, -ENOENT) : check_kprobe(request, kprobe);
 	if (err) {
-		unregister_kprobe(kprobe);
+		unregister(&kprobe, 1);
 		return err;
 	}
 	/* Here and not in handle_kprobe(), as looking up a module's symbols is slow */
@@ -148,8 +158,7 @@ static void remove_kprobes(const struct module *module, unsigned long state)
 		    (module ? is_leaving(kprobe, module, state) : !probe->lists))
 			set[n++] = kprobe;
 	}
-	/* In one call, as each call waits for a grace period */
-	unregister_kprobes(set, n);
+	unregister(set, n);
 	/*
 	 * Clear only these.  Probes in another module's init code may be gone as well, and stay
 	 * in the kernel's list until sbuf_probe_module() is called for that module.

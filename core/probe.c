@@ -199,6 +199,16 @@ static enum stackbuf_probe_way way_for(const struct sbuf_probe_request *request)
 	return STACKBUF_PROBE_BY_KPROBE;
 }
 
+/* Return why no new probe may be set, or NULL */
+static const char *forbidden(void)
+{
+	/* The kernel may refer to the place that a probe would take */
+	if (sbuf_probes_stuck)
+		return "ftrace has died";
+	return security_locked_down(LOCKDOWN_KPROBES) ?
+	       "the kernel is locked down, which forbids probes" : NULL;
+}
+
 /*
  * Set the probe of a request that has been resolved and has an entry, or leave it pending if
  * its module is not loaded.  Return 0 or an error, which has been logged.
@@ -206,12 +216,13 @@ static enum stackbuf_probe_way way_for(const struct sbuf_probe_request *request)
 static int set_probe(struct sbuf_probe_request *request, u8 list)
 {
 	struct stackbuf_probe *probe = request->probe;
+	const char *why = forbidden();
 	const struct sbuf_way *way;
 
 	lockdep_assert_held(&sbuf_probe_mutex);
 	/* Refuses new probes only.  One that is set stays, as it could not be set again */
-	if (security_locked_down(LOCKDOWN_KPROBES)) {
-		sbuf_refuse(request, "the kernel is locked down, which forbids probes");
+	if (why) {
+		sbuf_refuse(request, "%s", why);
 		return -EPERM;
 	}
 	if (request->matches > 1 && !request->pattern)
@@ -256,16 +267,21 @@ static int set_probe(struct sbuf_probe_request *request, u8 list)
 
 /* ------------------------------------------------------------------ lists --- */
 
+/* If the probe was refused, and its name was written again, there are two: return the new one */
 static struct stackbuf_probe *find_probe(const struct sbuf_probe_request *request)
 {
-	struct stackbuf_probe *probe;
+	struct stackbuf_probe *probe, *refused = NULL;
 
-	for (probe = sbuf_probe_next(NULL); probe; probe = sbuf_probe_next(probe))
-		if (probe->lists && !strncmp(probe->name, request->name, request->len) &&
-		    !probe->name[request->len] && probe->pair == request->pair &&
-		    probe->role == request->role)
+	for (probe = sbuf_probe_next(NULL); probe; probe = sbuf_probe_next(probe)) {
+		if (!probe->lists || strncmp(probe->name, request->name, request->len) ||
+		    probe->name[request->len] || probe->pair != request->pair ||
+		    probe->role != request->role)
+			continue;
+		if (probe->state != STACKBUF_PROBE_REFUSED)
 			return probe;
-	return NULL;
+		refused = probe;
+	}
+	return refused;
 }
 
 static struct stackbuf_probe *free_entry(void)
@@ -588,6 +604,7 @@ static void set_pending_probes(const struct module *module)
 	struct stackbuf_probe *probe;
 	struct sbuf_resolver *resolver;
 	unsigned int n = 0;
+	const char *why;
 	int err;
 
 	lockdep_assert_held(&sbuf_probe_mutex);
@@ -595,9 +612,10 @@ static void set_pending_probes(const struct module *module)
 		n += may_be_in_module(probe);
 	if (!n)
 		return;
-	resolver = kvzalloc(struct_size(resolver, request, n), GFP_KERNEL);
+	why = forbidden();
+	resolver = why ? NULL : kvzalloc(struct_size(resolver, request, n), GFP_KERNEL);
 	if (!resolver) {
-		pr_err("probe: out of memory: no probe is set in %s\n", module->name);
+		pr_err("probe: %s: no probe is set in %s\n", why ?: "out of memory", module->name);
 		/* Each pattern may have missed a function */
 		for (probe = sbuf_probe_next(NULL); probe; probe = sbuf_probe_next(probe))
 			if (is_pattern(probe))

@@ -229,14 +229,15 @@ NOKPROBE_SYMBOL(sbuf_append_noinline);
 
 noinline s64 sbuf_save_filtered(struct sbuf_save save)
 {
+	enum sbuf_admission as;
 	s64 result = 0;
 
 	/* Stay on the CPU that the filter checks */
 	preempt_disable_notrace();
-	if (sbuf_filter_admit(sbuf_saved_task(&save), save.context)) {
+	as = sbuf_filter_admit(sbuf_saved_task(&save), save.context);
+	if (as) {
 		result = sbuf_recall_or_walk(&save, true);
-		if (result <= 0 && result != SBUF_NOT_WAITED_FOR)
-			sbuf_filter_undo_admit();
+		sbuf_filter_settle(as, result > 0 || result == SBUF_NOT_WAITED_FOR);
 	} else if (save.flags & SBUF_REFERS && sbuf_recording()) {
 		result = SBUF_NOT_ADMITTED;
 	}

@@ -8,7 +8,7 @@
 
 prepare() {
 	local ko=$work/vm/big/stackbuf_test.ko
-	build_sbcheck "$1" || return
+	build_sbcheck "$1" && kernel_modules "$1" "$work/vm" reed_solomon || return
 	inside "$ko" context_save >"$work/vm/inside"
 	inside "$ko" storm_save >"$work/vm/storm"
 	inside "$ko" go >"$work/vm/go"

@@ -294,6 +294,7 @@ static void init_cpus(void)
 
 			task->pid = 1000 + i * 10 + n;
 			task->tgid = task->pid;
+			task->group_leader = task;
 			snprintf(task->comm, TASK_COMM_LEN, "t%04d", task->pid);
 			task->stack = aligned_alloc(THREAD_SIZE, THREAD_SIZE);
 			memset(task->stack, 0, THREAD_SIZE);

@@ -857,6 +857,35 @@ static bool forgets_ids_of_the_last_lap(void)
 	return true;
 }
 
+/* Of three events after a trigger's hit, and of a limit, those that are lost do not count */
+static bool counts_down_by_what_is_recorded(void)
+{
+	const unsigned int lost = SBUF_NESTING, nest = this_cpu_ptr(sbuf_cpu)->nest;
+	unsigned int i;
+
+	sbuf_filter.limit = 100;
+	sbuf_filter_apply_limit();
+	sbuf_filter_arm(3);
+	sbuf_filter_trigger(1);
+	for (i = 0; i < 3; i++) {
+		EXPECT(sbuf_recording());
+		/* Of a new stack, which must be walked */
+		this_cpu_ptr(sbuf_cpu)->nest = lost;
+		EXPECT(!save_path(3900 + i, 0) && !save_path(3910 + i, 0));
+		this_cpu_ptr(sbuf_cpu)->nest = nest;
+		/* The table may be full */
+		while (sbuf_recording() && !save_path(5, 0))
+			;
+	}
+	EXPECT(!sbuf_recording() && !save_path(5, 0) && stackbuf_info.filter.left == 97);
+	/* sbuf_filter_arm_again() would wait for this CPU */
+	sbuf_state_change(STACKBUF_FROZEN_TRIGGER, false);
+	sbuf_filter_arm(0);
+	sbuf_filter.limit = 0;
+	sbuf_filter_apply_limit();
+	return sbuf_recording();
+}
+
 static bool expired;
 
 static void *expire(void *unused)
@@ -1055,6 +1084,8 @@ static void *run(void *unused)
 	       "what was recorded of a module after it went expires without text when the next comes");
 	result(evicts_beside_a_lookalike,
 	       "a frame that looks like a huge stack keeps nothing from being evicted");
+	result(counts_down_by_what_is_recorded,
+	       "a trigger's countdown and a limit count what is recorded");
 	result(forgets_ids_of_the_last_lap, "ids wrap: recall forgets those that may be used again");
 	shim_settle();
 	shim_holds = false;
@@ -1095,6 +1126,7 @@ int main(int argc, char **argv)
 	check_copy(&before, &now);
 	task.stack = aligned_alloc(THREAD_SIZE, THREAD_SIZE);
 	memset(task.stack, 0, THREAD_SIZE);
+	task.group_leader = &task;
 	shim_nmi = save_in_nmi;
 	pthread_create(&thread, NULL, run, NULL);
 	sem_wait(&done);

@@ -199,7 +199,7 @@ tries_again() {
 	set_list stackbuf_test:go && rmmod stackbuf_test && echo 0 >$ftrace && insmod /t/big/stackbuf_test.ko && go_is refused
 	status=$?
 	echo 1 >$ftrace
-	[ $status = 0 ] && set_list stackbuf_test:go && go_is set
+	[ $status = 0 ] && set_list stackbuf_test:go,stackbuf_test:go && [ "$(cat $P/probe)" = stackbuf_test:go ] && go_is set
 }
 with DYNAMIC_FTRACE "a refused probe is tried again when its name is written again" tries_again
 set_list ''

@@ -39,7 +39,7 @@ foreign() { # ADDRESS:SIZE
 	insmod /t/reed_solomon.ko && insmod /t/ramoops.ko mem_address="${1%:*}" mem_size=0x100000 record_size=0x4000 &&
 		rmmod ramoops && no_memory "holds data that is not stackbuf's, at ${1%:*}: logs of ramoops; to overwrite it: $1:take" "$1" &&
 		no_memory "holds data that is not" "$1" && insmod /t/big/stackbuf.ko keep="$1:take" &&
-		dmesg | grep "overwrites data that is not stackbuf's, at ${1%:*}: logs of ramoops" &&
+		dmesg | grep "overwrites data that is not stackbuf's, at ${1%:*}: logs of ramoops" && [ "$(cat $P/keep)" = "$1:take" ] &&
 		grep "^ *$(printf %08x $((${1%:*})))-[0-9a-f]* : stackbuf" /proc/iomem && rmmod stackbuf
 }
 # store OFFSET: standard input, to that place of the memory

@@ -422,7 +422,7 @@ cycles() {
 }
 result "loads and unloads, $loads times" cycles
 
-for parameter in enable=maybe enable=2 enable= panic_dump=-1 panic_dump=99999999999 panic_dump=1001 panic_dump=ten; do
+for parameter in enable=maybe enable=2 enable=0x1 enable= panic_dump=-1 panic_dump=99999999999 panic_dump=1001 panic_dump=ten; do
 	bad() {
 		mark
 		if insmod /t/big/stackbuf.ko "$parameter" 2>err; then
@@ -448,7 +448,7 @@ off() {
 	run path 1 3 0 2 | grep -x 'id 0' || return 1
 	check || return 1
 	is "$(value off check) == 7 && $(value total check) == 5"
-	for value in 2 maybe ''; do
+	for value in 2 maybe 10 yes ''; do
 		if echo "$value" >$P/enable; then return 1; fi
 	done 2>/dev/null
 	unload

@@ -340,6 +340,7 @@ dead() {
 	echo 'stackbuf_return:return_int@sp:stackbuf_return:return_others@sp' >$P/pair && call outer 1 5 && echo 1 >$M/dead &&
 		echo >$P/pair && call outer 2 5 && set_list '' && call outer 3 5 || return 1
 	if set_list 'stackbuf_return:return_lon[g]'; then echo 'ftrace lives'; return 1; fi
+	refuses vfs_read+0x4 'ftrace has died' || return 1
 	call outer 4 5 && call long 4 5
 	"$STACKBUF" log --json --function 'return_*' >log
 	rmmod stackbuf &

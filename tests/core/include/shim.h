@@ -213,18 +213,16 @@ typedef struct { s64 counter; } atomic64_t;
 #define atomic64_inc(v)		atomic_add(1, v)
 #define atomic64_dec_return(v)	__atomic_sub_fetch(&(v)->counter, 1, __ATOMIC_SEQ_CST)
 #define atomic64_inc_return(v)	__atomic_add_fetch(&(v)->counter, 1, __ATOMIC_SEQ_CST)
-static inline bool atomic_add_unless(atomic_t *v, int n, int unless)
-{
-	int was = atomic_read(v), old;
-
-	do {
-		old = was;
-		if (old == unless)
-			return false;
-		was = cmpxchg(&v->counter, old, old + n);
-	} while (was != old);
-	return true;
-}
+#define atomic_add_unless(v, n, unless) ({						\
+	typeof((v)->counter) was_ = (v)->counter, old_;					\
+	do {										\
+		old_ = was_;								\
+		was_ = old_ == (unless) ? old_ : cmpxchg(&(v)->counter, old_, old_ + (n));	\
+	} while (was_ != old_);								\
+	old_ != (unless);								\
+})
+#define atomic64_add_unless(v, n, unless)	atomic_add_unless(v, n, unless)
+#define atomic64_dec_and_test(v)		(atomic64_dec_return(v) == 0)
 
 static inline s64 atomic64_dec_if_positive(atomic64_t *v)
 {
