@@ -365,6 +365,6 @@ help:
 	@echo '                4096; pairs: from 24, or 0), multiples of 4'
 	@echo 'FRAMES=$(FRAMES)      frames that are kept of a trace: 8 to 127'
 	@echo 'PROBES=n DEEPEST=n KEEP=n'
-	@echo '                leave out the parameters probe and pair, the table of deepest stacks, the'
+	@echo '                leave out the parameters probe, pair and trigger, the table of deepest stacks, the'
 	@echo '                parameter keep'
 	@echo 'V=1 W=1 C=2 CC=clang TESTS=1 work as usual; TESTS=1 builds the test module as well'

@@ -89,17 +89,21 @@ static void add_trace(void *tally, const struct trace *trace)
 	t->next = 0;
 }
 
-/* The number at @at if nothing follows it in its line, else 0 */
+/* The number at @at if nothing follows it in its line but its percentage, else 0 */
 static u64 whole_number(const char *at)
 {
 	char *end;
 	u64 number = strtoull(at, &end, 10);
 
-	return isdigit((unsigned char)*at) && !*end && number != ~0ULL ? number : 0;
+	return isdigit((unsigned char)*at) && number != ~0ULL &&
+	       text_matches(end, strlen(end), "^( +[0-9.]+ %)?$", NULL) ? number : 0;
 }
 
 /* "sum 12", "bytes = 4096", "]: (5, 10)", from programs that count something else */
 static const char some_number[] = "^([[:alpha:]_ ]+[:=[:space:]]+[1-9][0-9]{0,8}$|([],].*)?]:)";
+
+/* The end of a stack that had more frames, in our own output and in the text log */
+static const char cut[] = "^\\((more frames were not kept|cut at [0-9]+ frames)\\)$";
 
 /* Lines before traces with counts: page_owner_sort's, slab's, memleak's */
 static const char counted[] =
@@ -119,13 +123,13 @@ static bool take_before(struct tally *t, const char *p)
 }
 
 /*
- * Read counts in the format of bpftrace ("]: 5", ", cat]: 5"), bcc ("    5", after frames
- * without sizes) and hist triggers ("} hitcount:   5")
+ * Read counts in the format of bpftrace ("]: 5", ", cat]: 5"), bcc ("    5"; after frames with
+ * sizes, as stackbuf has them, in the next line only) and hist triggers ("} hitcount:   5")
  */
 static void take_count(void *tally, const char *line, size_t len)
 {
 	struct tally *t = tally;
-	char *text = xasprintf("%.*s", (int)text_trim(line, len), line), *p = text;
+	char *text = xasprintf("%.*s", (int)text_trim(line, len), line), *p = text, *trace;
 	const char *hits = strstr(p, "hitcount:"), *map;
 	u64 count = 0;
 
@@ -135,6 +139,10 @@ static void take_count(void *tally, const char *line, size_t len)
 		t->next = 0;
 	if (take_before(t, p)) {
 		t->lines = COUNT_LINES;
+	} else if (t->nr && !t->lines && text_matches(p, strlen(p), cut, NULL)) {
+		trace = t->waiting[t->nr - 1];
+		t->waiting[t->nr - 1] = xasprintf("%s;%s", FRAMES_CUT, trace);
+		free(trace);
 	} else if (*p == '@' && strchr(p, '[') && !strstr(p, "]:")) {
 		add_waiting(t, 1);
 		t->map = true;
@@ -143,7 +151,7 @@ static void take_count(void *tally, const char *line, size_t len)
 			count = strtoull(hits + 9, NULL, 10);
 		else if (map)
 			count = whole_number(map + 3);
-		else if (!t->sized && p > text)
+		else if ((!t->sized || t->lines == 1) && p > text)
 			count = whole_number(p);
 		if (!count && (t->lines == 1 || t->map) &&
 		    text_matches(p, strlen(p), some_number, NULL)) {
@@ -189,6 +197,8 @@ static void fold(struct args *a, struct decoder *d, FILE *in, const char *name)
 	report_count(d->doubtful, "trace may be the rest of another one, which differs from it in a number before its frames",
 		     "traces may be the rest of others, which differ from them in a number before their frames");
 	report_count(d->cut, "frame is cut: only its name is known", "frames are cut: only their names are known");
+	report_count(d->json, "line of JSON is left out: --folded in place of --json has its stack",
+		     "lines of JSON are left out: --folded in place of --json has their stacks");
 	report_count(d->beside, "frame is left out: it shares its line with others, and with other text",
 		     "frames are left out: they share their lines with others, and with other text");
 	report_count(d->beyond, "frame is left out: its trace has more than 1024",

@@ -37,7 +37,7 @@ void cmd_diff(struct args *a)
 	diff_make(&d);
 	if (!d.events[BEFORE] && !d.events[AFTER])
 		report("no event: neither record holds one");
-	else if (!d.same_build)
+	else if (!d.same_build && !(s[BEFORE].folded && s[AFTER].folded))
 		report("the records are not known to be of one build of the kernel: frames are compared by function");
 	if (o[AFTER].format == FORMAT_PPROF || o[AFTER].format == FORMAT_FLAME)
 		profile_write(&o[AFTER], &d.profile, a->flame);

@@ -65,7 +65,7 @@ const struct command command_table[COMMANDS] = {
 		"  stackbuf latency -D 10 mutex_lock@arg1 mutex_unlock@arg1\n"
 		"  stackbuf latency -v t:block:block_rq_issue@arg1 t:block:block_rq_complete@arg1\n"
 		"                                    -v: with a histogram\n"
-		"  stackbuf latency -D 10 contention  how long calls waited for locks, Linux 5.19",
+		"  stackbuf latency -D 10 contention  how long tasks waited for locks (Linux 5.19)",
 	},
 	[OFFCPU] = {
 		.name = "offcpu", .run = cmd_pairs,
@@ -256,7 +256,7 @@ static const char *set_top(void *field, const char *value)
 const struct option option_table[OPTIONS] = {
 	[OPT_FILE] = { .name = "file", .letter = 'f', .value = "SOURCE", .commands = OF_SOURCE,
 		.several = true, SETS(add_word, wanted.file),
-		.text = "read SOURCE, not the running kernel: a dump, a RAM image (several: -f FILE[@ADDRESS] -f ...), a snapshot, folded stacks, or a directory with the files text, info, events and stacks",
+		.text = "read SOURCE, not the running kernel: a dump, a RAM image (several: -f FILE[@ADDRESS] -f ...), a snapshot, folded stacks (count), or a directory with the files text, info, events and stacks",
 	},
 	[OPT_KEPT] = { .name = "kept", .commands = OF_SOURCE, SETS(set_flag, wanted.kept),
 		.text = "read the record kept from before the last reset (parameter keep)",
@@ -307,7 +307,8 @@ const struct option option_table[OPTIONS] = {
 		.text = "only the newest N of the events chosen; leaks: of outstanding objects" },
 	[OPT_TOP] = { .name = "top", .value = "N",
 		.commands = COUNTS | OF_CALLS | BIT(DIFF) | BIT(METRICS),
-		SETS(set_top, output.top), .text = "only the N most frequent stacks" },
+		SETS(set_top, output.top),
+		.text = "only the N most frequent stacks; diff: the N largest changes" },
 	[OPT_PERCENT] = { .name = "percent", .commands = COUNTS | BIT(DIFF),
 		SETS(set_flag, output.percent),
 		.text = "totals also as percentages of all events counted" },

@@ -270,13 +270,15 @@ static int dumps_load(struct source *s, struct page_set *set)
 	set->scanned = load_mapped(s, &search);
 	if (set->scanned)
 		scanned = scan_files(s, &search);
-	set->found_by = set->scanned ? "scan" : "page tables";
 	for (i = 0; i < own->files; i++)
 		set->cut += own->file[i].cut;
 	if (!set->nr)
 		return nothing_found(s, set);
 	if (check_promised(s, set))
 		return -1;
+	/* A snapshot holds nothing else */
+	if (!s->promised)
+		set->found_by = set->scanned ? "scan" : "page tables";
 	set->bytes_read = scanned + files_bytes_read(s);
 	return 0;
 }

@@ -18,9 +18,6 @@
 /* Bytes read to identify a file: a first line may have thousands of frames */
 #define HEAD_MAX	(1 << 20)
 
-/* As in the output */
-#define CUT_FRAME	"(more frames were not kept)"
-
 /* No program has more frames; drawing them recurses for each frame */
 #define FRAMES_MAX	30000
 
@@ -103,18 +100,19 @@ const char *folded_explain(int fd)
 {
 	char head[REGEX_TEXT_MAX] = "", *rest = head, *line;
 	ssize_t len = read_at(fd, head, sizeof(head) - 1, 0);
+	const char *line_is = NULL;
 	static char why[256];
-	const char *line_is;
 
 	if (len <= 0 || memchr(head, '\0', len))
 		return NULL;
-	do {
-		line = strsep(&rest, "\r\n");
-	} while (rest && (!text_trim(line, strlen(line)) || *line == '#'));
-	line_is = explain_line(line);
+	/* A heading and a kernel log's other messages tell nothing */
+	while (!line_is && (line = strsep(&rest, "\r\n")))
+		line_is = explain_line(line);
+	if (!line_is)
+		return NULL;
 	snprintf(why, sizeof(why), "is text%s: %s", strchr(line, ';') ? ", almost folded stacks" : "",
 		 line_is);
-	return line_is ? why : NULL;
+	return why;
 }
 
 bool folded_is(const char *path, bool empty)
@@ -165,9 +163,9 @@ static void name_frames(struct stack *s, char *text)
 	char *word;
 
 	s->given = true;
-	s->cut = !strncmp(text, CUT_FRAME ";", strlen(CUT_FRAME ";"));
+	s->cut = !strncmp(text, FRAMES_CUT ";", strlen(FRAMES_CUT ";"));
 	if (s->cut)
-		text += strlen(CUT_FRAME ";");
+		text += strlen(FRAMES_CUT ";");
 	for (; (word = strsep(&text, ";")); ) {
 		GROW(s->frame, s->named);
 		s->frame[s->named++] = frame_take(printable(xstrdup(*word ? word : "?")), 0, true);
@@ -267,6 +265,8 @@ static void read_lines(struct folded *all, FILE *f, const char *name)
 	/* An empty file has totals of no events, but an empty pipe means that its writer failed */
 	if (!r.nr && f == stdin)
 		die(1, "%s: is empty", name);
+	if (!r.nr)
+		report("%s: is empty: taken for folded stacks, of which there are none", name);
 	if (r.stacks && r.stacks == r.differences)
 		die(1, "%s: has two counts per line, as diff --folded writes a difference: name the two files instead",
 		    name);

@@ -52,7 +52,7 @@ static void print_event(const struct watch *w, const struct stackbuf_event *e,
 		putc('\n', f);
 	}
 	if (stack->cut)
-		fputs("\t(more frames were not kept)\n", f);
+		fputs("\t" FRAMES_CUT "\n", f);
 	putc('\n', f);
 }
 

@@ -246,7 +246,7 @@ static void print_folded(const struct counter *ctx, const struct tally *t, u64 n
 	output_prefix(ctx->w->o);
 	output_folded_comm(ctx->w->o, t->label.comm);
 	if (saved->cut)
-		fputs(";(more frames were not kept)", f);
+		fputs(";" FRAMES_CUT, f);
 	for (i = saved->named; i--; ) {
 		const struct frame *frame = &saved->frame[i];
 
@@ -286,7 +286,7 @@ static void print_block(const struct counter *ctx, const struct tally *t, u64 n,
 		putc('\n', f);
 	}
 	if (saved->cut)
-		fputs("  (more frames were not kept)\n", f);
+		fputs("  " FRAMES_CUT "\n", f);
 	if (t->labelled)
 		fprintf(f, "    %s [%u]\n", output_comm(t->label.comm, comm), t->label.tgid);
 	else if (ctx->w->per_process)

@@ -9,7 +9,6 @@
 #include <string.h>
 #include "output/files.h"
 
-#define CUT_FRAME	"(more frames were not kept)"
 #define GONE_STACKS	"(stacks that are gone)"
 
 enum change { EQUAL, NEW, GONE, MORE, FEWER, CHANGES };
@@ -59,7 +58,7 @@ static char *stack_text(const struct diff *d, const struct stack *stack, int sid
 		putc('\n', f);
 	}
 	if (stack->cut)
-		fprintf(f, "%s%s\n", indent, CUT_FRAME);
+		fprintf(f, "%s%s\n", indent, FRAMES_CUT);
 	if (stack->gone)
 		fprintf(f, "%s%s\n", indent, GONE_STACKS);
 	text_close(f);
@@ -169,7 +168,7 @@ static void print_folded(const struct diff *d, const struct diff_stack *s, FILE 
 	unsigned int i;
 
 	if (s->stack->cut)
-		fputs(CUT_FRAME ";", f);
+		fputs(FRAMES_CUT ";", f);
 	if (s->stack->gone)
 		fputs(GONE_STACKS, f);
 	for (i = s->stack->named; i--; ) {

@@ -20,7 +20,7 @@ static void print_frames(const struct output *o, const struct error_path *p)
 			output_line(o, stack, i));
 	}
 	if (stack->cut)
-		fputs("\t(more frames were not kept)\n", o->file);
+		fputs("\t" FRAMES_CUT "\n", o->file);
 	putc('\n', o->file);
 }
 

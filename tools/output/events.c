@@ -40,7 +40,7 @@ const char *output_stack_text(const struct output *o, struct stack *stack, size_
 		for (i = 0; i < stack->named; i++)
 			fprintf(f, "\t%s%s\n", stack->frame[i].text, output_line(o, stack, i));
 		if (stack->cut)
-			fputs("\t(more frames were not kept)\n", f);
+			fputs("\t" FRAMES_CUT "\n", f);
 		if (stack->gone)
 			fprintf(f, "\tstack %u is gone\n", stack->id);
 		break;
@@ -54,7 +54,7 @@ const char *output_stack_text(const struct output *o, struct stack *stack, size_
 		break;
 	case FORMAT_FOLDED:
 		if (stack->cut)
-			fputs("(more frames were not kept);", f);
+			fputs(FRAMES_CUT ";", f);
 		for (i = stack->named; i--; )
 			fprintf(f, FRAME_SHORT "%s", FRAME_IN_SHORT(&stack->frame[i], FRAME_FOLDED),
 				i ? ";" : "");

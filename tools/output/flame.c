@@ -138,7 +138,7 @@ static void add_line(struct graph *g, const struct output *o, const struct stack
 	else if (commands)
 		line->name[n++] = xstrdup(*comm ? output_comm(comm, text) : "?");
 	if (stack->cut)
-		line->name[n++] = xstrdup("(more frames were not kept)");
+		line->name[n++] = xstrdup(FRAMES_CUT);
 	if (stack->gone)
 		line->name[n++] = xstrdup("(stacks that are gone)");
 	for (i = stack->named; i--; )

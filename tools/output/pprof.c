@@ -195,7 +195,7 @@ static void put_sample(struct pprof *p, const struct stack_total *total, bool di
 	symbols_name(p->o->symbols, stack);
 	for (i = 0; i < stack->named; i++)
 		put_varint(&packed, location(p, &stack->frame[i]));
-	snprintf(text, sizeof(text), stack->cut ? "(more frames were not kept)" :
+	snprintf(text, sizeof(text), stack->cut ? FRAMES_CUT :
 		 "stack %u is gone", stack->id);
 	other = frame_take(text, 0, true);
 	if (stack->cut || stack->gone)

@@ -8,6 +8,9 @@
 #include <string.h>
 #include "util.h"
 
+/* In place of the frames that a stack had beyond those that were recorded */
+#define FRAMES_CUT	"(more frames were not kept)"
+
 /* Meaning of an address in a trace */
 enum frame_kind {
 	/* A return address: the call before it may be in another line or even another function */

@@ -128,6 +128,7 @@ struct decoder {
 	unsigned int numbered;	/* lines whose number followed the previous line's */
 	bool numbers;	/* lines are numbered: enough had such numbers */
 	u64 beside;	/* frames within other text, outside traces */
+	u64 json;	/* lines of JSON, when stacks are wanted */
 	/* Hashes of the reasons reported so far */
 	u32 reported[DECODE_REPORTED_MAX];
 	unsigned int nr_reported;

@@ -388,13 +388,13 @@ bool srcline_report_missing(const struct srcline *l)
 			report("frames of [%s] stay as they are: %s", dbg->name, dbg->missing);
 	}
 	if (l->size_mismatches)
-		report("%llu distinct frames stay as they are: their functions have another size in %s or its modules: are they of exactly this build? (--force decodes them)",
+		report("distinct frames that stay as they are: %llu, whose functions have another size in %s or its modules: are they of exactly this build? (--force decodes them)",
 		    l->size_mismatches, path);
 	if (l->unknown)
-		report("%llu distinct frames stay as they are: %s or its modules have no such function",
+		report("distinct frames that stay as they are: %llu, as %s or its modules have no such function",
 		    l->unknown, path);
 	if (l->no_line)
-		report("%llu distinct frames stay as they are: their code has no line numbers",
+		report("distinct frames that stay as they are: %llu, whose code has no line numbers",
 		    l->no_line);
 	return l->size_mismatches + l->unknown > l->decoded;
 }
