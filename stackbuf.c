@@ -60,7 +60,7 @@ static bool enabled = true;
 
 static int set_enable(const char *value, const struct kernel_param *param)
 {
-	/* A refused value leaves @enabled unchanged.  kstrtobool() looks at the first character only */
+	/* A refused value leaves @enabled unchanged.  kstrtobool() ignores what follows */
 	if (!value || strcspn(value, "\n") != 1 || kstrtobool(value, &enabled)) {
 		pr_err("enable: 0 or 1 is accepted, not '%.*s'\n",
 		       value ? (int)strcspn(value, "\n") : 0, value);
@@ -256,7 +256,7 @@ unsigned long sbuf_signature __ro_after_init;
 /* Set up the arrays and start recording */
 static int __init begin(void)
 {
-	int err, cpu;
+	int cpu;
 
 	sbuf_cpu = NEW_CPUS();
 	if (!sbuf_cpu)
@@ -267,25 +267,14 @@ static int __init begin(void)
 	for_each_possible_cpu(cpu)
 		per_cpu_ptr(sbuf_cpu, cpu)->verify_in = sbuf_verify;
 	sbuf_memory_init();
-	err = sbuf_modules_init();
-	if (err)
-		goto err_modules;
-	err = sbuf_panic_init();
-	if (err)
-		goto err_panic;
+	sbuf_modules_init();
+	sbuf_panic_init();
 	/* Parameters are already writable */
 	kernel_param_lock(THIS_MODULE);
 	sbuf_filter_apply_limit();
 	kernel_param_unlock(THIS_MODULE);
 	sbuf_state_change(STACKBUF_ENABLED, enabled);
 	return 0;
-
-err_panic:
-	sbuf_modules_exit();
-err_modules:
-	sbuf_worker_exit();
-	free_cpus();
-	return err;
 }
 
 #if SBUF_BUILT_IN

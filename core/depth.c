@@ -28,10 +28,8 @@ static struct stackbuf_depth *find_depth(unsigned long origin)
 		u32 n = (at + i) % STACKBUF_DEPTHS_MAX;
 		struct stackbuf_depth *depth = &stackbuf_info.depth[n / STACKBUF_PAGE_DEPTHS]
 							.depth[n % STACKBUF_PAGE_DEPTHS];
-		u64 has = READ_ONCE(depth->origin);
+		u64 has = READ_ONCE(depth->origin) ?: cmpxchg(&depth->origin, 0, origin) ?: origin;
 
-		if (!has)
-			has = cmpxchg(&depth->origin, 0, origin) ?: origin;
 		if (has == origin)
 			return depth;
 	}

@@ -70,11 +70,6 @@ struct list {
 /* By the list's bit; the first one is always empty */
 static struct list lists[SBUF_LISTS + 1];
 
-static inline struct list *list_of(u8 list)
-{
-	return &lists[list];
-}
-
 /* Return the index of a probe's ops in list.of_kind */
 static inline unsigned int kind_of(const struct stackbuf_probe *probe)
 {
@@ -109,7 +104,7 @@ static bool is_at(const struct list *list, const struct function *at,
 static noinline const struct function *find_first(const struct function_ops *own,
 						  unsigned long site)
 {
-	const struct list *list = list_of(own->list);
+	const struct list *list = &lists[own->list];
 	const struct function *at = list->function;
 	unsigned int n = list->nr, half;
 
@@ -133,7 +128,7 @@ static noinline const struct function *find_next(const struct function_ops *own,
 {
 	const struct stackbuf_probe *last = READ_ONCE(at->probe), *probe;
 
-	while (is_at(list_of(own->list), ++at, own, site)) {
+	while (is_at(&lists[own->list], ++at, own, site)) {
 		probe = READ_ONCE(at->probe);
 		if (!last || !probe || !probe->pair || probe->pair != last->pair)
 			return at;
@@ -326,7 +321,7 @@ bool sbuf_function_is_ours(const char *name)
 
 int sbuf_function_add(u8 list, unsigned long site, struct stackbuf_probe *probe)
 {
-	struct list *l = list_of(list);
+	struct list *l = &lists[list];
 
 	lockdep_assert_held(&sbuf_probe_mutex);
 	if (l->nr == l->room) {
@@ -347,12 +342,12 @@ int sbuf_function_add(u8 list, unsigned long site, struct stackbuf_probe *probe)
 
 unsigned int sbuf_functions(u8 list)
 {
-	return list_of(list)->nr;
+	return lists[list].nr;
 }
 
 void sbuf_functions_drop(u8 list, const struct stackbuf_probe *probe)
 {
-	struct list *l = list_of(list);
+	struct list *l = &lists[list];
 	unsigned int i, n = 0;
 
 	for (i = 0; i < l->nr; i++)
@@ -363,7 +358,7 @@ void sbuf_functions_drop(u8 list, const struct stackbuf_probe *probe)
 
 unsigned int sbuf_functions_of(u8 list, const struct stackbuf_probe *probe, unsigned long *site)
 {
-	const struct list *l = list_of(list);
+	const struct list *l = &lists[list];
 	unsigned int i, n = 0;
 
 	for (i = 0; i < l->nr; i++) {
@@ -378,7 +373,7 @@ unsigned int sbuf_functions_of(u8 list, const struct stackbuf_probe *probe, unsi
 
 int sbuf_functions_copy(u8 list)
 {
-	const struct list *other = list_of(list ^ SBUF_BOTH_LISTS);
+	const struct list *other = &lists[list ^ SBUF_BOTH_LISTS];
 	unsigned int i;
 	int err = 0;
 
@@ -393,11 +388,11 @@ int sbuf_functions_copy(u8 list)
 }
 
 /*
- * Return the sites in @size bytes from @start that have probes of @kind in @l, each site once, and
+ * Return the sites that have probes of @kind in @l, all or those in a module, each site once, and
  * their number in *@nr.  NULL if out of memory.
  */
-static unsigned long *gather(const struct list *l, unsigned int kind, unsigned long start,
-			     unsigned long size, unsigned int *nr)
+static unsigned long *gather(const struct list *l, unsigned int kind, const struct module *module,
+			     unsigned int *nr)
 {
 	unsigned long *site = kvmalloc_array(l->nr ?: 1, sizeof(*site), GFP_KERNEL);
 	unsigned int i, n = 0;
@@ -406,7 +401,8 @@ static unsigned long *gather(const struct list *l, unsigned int kind, unsigned l
 		const struct function *function = &l->function[i];
 
 		if (function->probe && function->kind == kind &&
-		    function->site - start < size && (!n || site[n - 1] != function->site))
+		    (!module || within_module(function->site, module)) &&
+		    (!n || site[n - 1] != function->site))
 			site[n++] = function->site;
 	}
 	*nr = n;
@@ -432,7 +428,7 @@ static int attach_kind(struct list *l, u8 list, unsigned int kind)
 	};
 	struct function_ops *own = &l->of_kind[kind];
 	unsigned int tag = kind % TAGS, nr;
-	unsigned long *site = gather(l, kind, 0, ULONG_MAX, &nr);
+	unsigned long *site = gather(l, kind, NULL, &nr);
 	int err = 0;
 
 	if (!site)
@@ -488,7 +484,7 @@ int sbuf_functions_attach(u8 list)
 	static const u8 roles[] = {
 		STACKBUF_TRIGGERS, STACKBUF_PAIR_OPENS, STACKBUF_PAIR_CLOSES, 0,
 	};
-	struct list *l = list_of(list);
+	struct list *l = &lists[list];
 	unsigned int kind, i, n;
 	int err = 0;
 
@@ -510,7 +506,7 @@ int sbuf_functions_attach(u8 list)
 
 void sbuf_functions_detach(u8 list)
 {
-	struct list *l = list_of(list);
+	struct list *l = &lists[list];
 	unsigned int kind;
 
 	lockdep_assert_held(&sbuf_probe_mutex);
@@ -557,8 +553,7 @@ static int set_function(struct sbuf_probe_request *request, u8 list)
  */
 static void leave_functions(const struct module *module)
 {
-	unsigned long start = SBUF_MODULE_TEXT(module), size = SBUF_MODULE_TEXT_SIZE(module);
-	struct list *l = list_of(sbuf_live_list());
+	struct list *l = &lists[sbuf_live_list()];
 	unsigned int kind, nr, i;
 	unsigned long *site;
 
@@ -567,7 +562,7 @@ static void leave_functions(const struct module *module)
 
 		if (!own->nr || !own->list)
 			continue;
-		site = gather(l, kind, start, size, &nr);
+		site = gather(l, kind, module, &nr);
 		/* An empty filter would mean all functions */
 		if (site && nr == own->nr)
 			detach_kind(own);
@@ -580,7 +575,7 @@ static void leave_functions(const struct module *module)
 	for (i = 0; i < l->nr; i++) {
 		struct function *function = &l->function[i];
 
-		if (function->probe && function->site - start < size) {
+		if (function->probe && within_module(function->site, module)) {
 			function->probe->functions--;
 			WRITE_ONCE(function->probe, NULL);
 		}

@@ -185,18 +185,12 @@ static struct notifier_block going_notifier = {
 	.priority = 1,
 };
 
-int __init sbuf_modules_init(void)
+void __init sbuf_modules_init(void)
 {
-	int err = register_module_notifier(&module_notifier);
-
-	if (err)
-		return err;
-	err = register_module_notifier(&going_notifier);
-	if (err)
-		unregister_module_notifier(&module_notifier);
-	else
-		sbuf_recall_mark_modules();
-	return err;
+	/* These fail only if they are registered already */
+	register_module_notifier(&module_notifier);
+	register_module_notifier(&going_notifier);
+	sbuf_recall_mark_modules();
 }
 
 void sbuf_modules_exit(void)

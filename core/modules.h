@@ -8,7 +8,7 @@
 #include <linux/init.h>
 #include <linux/module.h>
 
-int __init sbuf_modules_init(void);
+void __init sbuf_modules_init(void);
 void sbuf_modules_exit(void);
 
 /* Copy a module's build id, of STACKBUF_BUILD_ID_LEN bytes; leave @id unchanged if unknown */

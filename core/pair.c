@@ -125,11 +125,10 @@ static u32 find_stack(unsigned int pair, u32 id)
 	u32 i, at = stack_place(want);
 
 	for (i = 0; i < 64; i++, at = at + 1 < STACKS ? at + 1 : 0) {
-		u64 *stack = &stack_at(at)->stack, has = READ_ONCE(*stack);
-
+		u64 *stack = &stack_at(at)->stack;
 		/* E4: before the handler ends */
-		if (!has)
-			has = cmpxchg64(stack, 0, want) ?: want;
+		u64 has = READ_ONCE(*stack) ?: cmpxchg64(stack, 0, want) ?: want;
+
 		if (has == want)
 			return at + 1;
 	}

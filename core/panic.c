@@ -160,16 +160,11 @@ static struct notifier_block oops_notifier = {
 	.priority = INT_MAX,
 };
 
-int __init sbuf_panic_init(void)
+void __init sbuf_panic_init(void)
 {
-	int err = register_die_notifier(&oops_notifier);
-
-	if (err)
-		return err;
-	err = atomic_notifier_chain_register(&panic_notifier_list, &panic_notifier);
-	if (err)
-		unregister_die_notifier(&oops_notifier);
-	return err;
+	/* These fail only if they are registered already */
+	register_die_notifier(&oops_notifier);
+	atomic_notifier_chain_register(&panic_notifier_list, &panic_notifier);
 }
 
 void sbuf_panic_exit(void)

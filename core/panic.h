@@ -15,7 +15,7 @@ void sbuf_panic_apply_dump(void);
 /* Stop recording; @why is STACKBUF_FROZEN_OOPS etc. or STACKBUF_UNLOADED.  Any context */
 void sbuf_freeze(u32 why);
 
-int __init sbuf_panic_init(void);
+void __init sbuf_panic_init(void);
 void sbuf_panic_exit(void);
 
 #endif /* STACKBUF_PANIC_H */

@@ -22,18 +22,15 @@
 #include "probe_resolve.h"
 #include "symbol.h"
 
-static struct hlist_head *resolver_head(struct sbuf_resolver *resolver, const char *function,
-					size_t len)
-{
-	u32 hash = full_name_hash(NULL, function, len);
-
-	return &resolver->head[hash % ARRAY_SIZE(resolver->head)];
-}
-
 void sbuf_resolver_add(struct sbuf_resolver *resolver, struct sbuf_probe_request *request)
 {
-	hlist_add_head(&request->node, request->pattern ? &resolver->patterns :
-		       resolver_head(resolver, request->function, strlen(request->function)));
+	const char *name = request->function;
+
+	if (request->pattern)
+		hlist_add_head(&request->node, &resolver->patterns);
+	else
+		hash_add(resolver->functions, &request->node,
+			 full_name_hash(NULL, name, strlen(name)));
 }
 
 /*
@@ -80,7 +77,8 @@ static void note_match(struct sbuf_resolver *resolver, const struct module *modu
 	bool stays = !module || addr - SBUF_MODULE_TEXT(module) < SBUF_MODULE_TEXT_SIZE(module);
 	struct sbuf_probe_request *request;
 
-	hlist_for_each_entry(request, resolver_head(resolver, function, len), node)
+	hash_for_each_possible(resolver->functions, request, node,
+			       full_name_hash(NULL, function, len))
 		if (!strcmp(request->function, function) && is_named(request, module)) {
 			request->addr = addr;
 			request->site = stays ? call_site(addr) : 0;
@@ -240,7 +238,7 @@ static bool resolve_all(struct sbuf_resolver *resolver)
 	struct sbuf_probe_request *request, *end = sbuf_resolver_end(resolver);
 	bool in_kernel = false, in_modules = false;
 
-	memset(resolver->head, 0, sizeof(resolver->head));
+	hash_init(resolver->functions);
 	resolver->patterns.first = NULL;
 	for (request = resolver->request; request < end; request++) {
 		if (!request->fresh || !request->function[0])

@@ -5,6 +5,8 @@
 #ifndef STACKBUF_PROBE_RESOLVE_H
 #define STACKBUF_PROBE_RESOLVE_H
 
+#include <linux/hashtable.h>
+
 #include "probe.h"
 
 #define SBUF_PATTERNS_MAX	64	/* in a list */
@@ -47,7 +49,7 @@ struct sbuf_match {
 
 /* Requests that are resolved together.  Allocated zeroed, with room for all of them */
 struct sbuf_resolver {
-	struct hlist_head head[256];	/* requests to look for, hashed by @function */
+	DECLARE_HASHTABLE(functions, 8);	/* requests to look for, by @function */
 	struct hlist_head patterns;	/* requests to look for that are patterns */
 	bool add;			/* keep the probes of the list that records */
 	enum sbuf_probe_list of;	/* the parameter whose probes the new list replaces */

@@ -54,12 +54,10 @@ int sbuf_hooks_set(struct sbuf_hooks *own)
 
 void sbuf_hooks_remove(struct sbuf_hooks *own, const struct module *module)
 {
-	unsigned long start = module ? SBUF_MODULE_TEXT(module) : 0;
-	unsigned long size = module ? SBUF_MODULE_TEXT_SIZE(module) : ULONG_MAX;
 	unsigned int i, left = 0;
 
 	for (i = 0; i < own->nr; i++)
-		if (own->site[i] - start >= size)
+		if (module && !within_module(own->site[i], module))
 			swap(own->site[left++], own->site[i]);
 	if (left == own->nr)
 		return;

@@ -99,12 +99,10 @@ void sbuf_hooks_remove(struct sbuf_hooks *own, const struct module *module)
 {
 	/* Under sbuf_probe_mutex */
 	static struct kretprobe *gone[HOOKS_MAX];
-	unsigned long start = module ? SBUF_MODULE_TEXT(module) : 0;
-	unsigned long size = module ? SBUF_MODULE_TEXT_SIZE(module) : ULONG_MAX;
 	unsigned int i, n = 0;
 
 	for (i = 0; i < own->room; i++)
-		if (own->hook[i].of && own->site[i] - start < size)
+		if (own->hook[i].of && (!module || within_module(own->site[i], module)))
 			gone[n++] = &own->hook[i].kretprobe;
 	/* All in one call, as each call waits for a grace period */
 	unregister_kretprobes(gone, n);

@@ -179,16 +179,6 @@ static int set_tracepoint(struct sbuf_probe_request *request, u8 list)
 
 /* ---------------------------------------------------------------- removal --- */
 
-static bool is_in(const struct sbuf_tracepoint *of, const struct module *module)
-{
-	unsigned int i;
-
-	for (i = 0; i < module->num_tracepoints; i++)
-		if (tracepoint_ptr_deref(&module->tracepoints_ptrs[i]) == of->tracepoint)
-			return true;
-	return false;
-}
-
 static void remove_tracepoints(const struct module *module, unsigned long state)
 {
 	struct stackbuf_probe *probe;
@@ -196,10 +186,12 @@ static void remove_tracepoints(const struct module *module, unsigned long state)
 
 	lockdep_assert_held(&sbuf_probe_mutex);
 	for (probe = sbuf_probe_next(NULL); probe; probe = sbuf_probe_next(probe)) {
+		struct sbuf_tracepoint *of = &sbuf_place_of(probe)->tracepoint;
+
 		if (!sbuf_probe_is_set(probe, STACKBUF_PROBE_BY_TRACEPOINT) ||
-		    (module ? !is_in(&sbuf_place_of(probe)->tracepoint, module) : probe->lists))
+		    (module ? !within_module((unsigned long)of->tracepoint, module) : probe->lists))
 			continue;
-		sbuf_tracepoint_detach(&sbuf_place_of(probe)->tracepoint);
+		sbuf_tracepoint_detach(of);
 		/* This state lasts until its handler has run for the last time */
 		WRITE_ONCE(probe->state, STACKBUF_PROBE_NONE);
 		n++;

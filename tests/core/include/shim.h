@@ -445,6 +445,7 @@ SHIM_KSTRTO(kstrtoul, unsigned long, ~0ULL)
 struct list_head { struct list_head *next, *prev; };
 struct hlist_node { struct hlist_node *next, **pprev; };
 struct hlist_head { struct hlist_node *first; };
+#define DECLARE_HASHTABLE(name, bits)	struct hlist_head name[1 << (bits)]
 #define list_entry(p, type, member)	container_of(p, type, member)
 #define INIT_HLIST_NODE(node)	((node)->pprev = NULL)
 #define hlist_for_each_entry(pos, head, member)				\
