@@ -89,7 +89,7 @@ sampled() {
 		"$sane" -f "$dir/sampled" $kind 2>&1 >/dev/null | grep -qx 'stackbuf: 5 events were left out by sampling: no total has them' || { echo "$kind"; return 1; }
 	done
 	"$sane" diff "$made" "$dir/sampled" 2>&1 >/dev/null | grep -q '5 events were left out by sampling' &&
-		"$sane" -f "$dir/sampled" info | grep -q '^  not sampled  *5$'
+		"$sane" -f "$dir/sampled" info | grep -q '^events not sampled  *5$'
 }
 
 # ------------------------------------------------------------------ in a browser ---
