@@ -76,7 +76,10 @@ void sbuf_print_trace(const struct stackbuf_trace *trace, bool headed)
 	unsigned long flags;
 	bool locked;
 
-	/* With interrupts still enabled, as looking up symbols of large modules is slow */
+	/*
+	 * Not yet with interrupts off: looking up symbols of large modules takes long.  Each line
+	 * does so once more, as in dump_stack()
+	 */
 	if (headed)
 		bytes = stackbuf_trace_snprint(NULL, 0, trace, STACKBUF_TRACE_LONG);
 	locked = sbuf_lock_lines(&flags);

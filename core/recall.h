@@ -11,7 +11,7 @@
  *	recall_cache.h	x86-64 with ORC: the cache entry and the lookup on the fast path
  *	recall_cache.c	the rest of the lookup, and the entries' memory
  *	recall_learn.c	learning an entry from a walk
- *	recall_code.c	code whose ORC entries do not change
+ *	recall_code.c	code that stays, and its ORC entries
  *	recall_fp.c	unwinders that follow frame records (frame_record.h): arm64, x86-64
  *			with frame pointers
  *
@@ -19,6 +19,8 @@
  */
 #ifndef STACKBUF_RECALL_H
 #define STACKBUF_RECALL_H
+
+#include <linux/pgtable.h>
 
 #include "table.h"
 #include "unwind.h"
@@ -93,11 +95,22 @@ static inline bool sbuf_recall_learn(u32 id, const struct sbuf_trace *trace, str
 				     const unsigned long *pc) { return false; }
 #endif
 
-#if SBUF_HAVE_ORC
+#if SBUF_HAVE_RECALL && defined(CONFIG_X86_64)
+/* Pages of the modules' area whose code stays the same for the whole epoch */
+extern unsigned long sbuf_code_pages[BITS_TO_LONGS(MODULES_LEN >> PAGE_SHIFT)];
+
+/* Return true if the code at @ip, and its ORC entry, stays the same for the whole epoch */
+static inline bool sbuf_recall_is_stable(unsigned long ip)
+{
+	return ip < MODULES_VADDR ? ip >= __START_KERNEL_map :
+	       ip < MODULES_END && test_bit((ip - MODULES_VADDR) >> PAGE_SHIFT, sbuf_code_pages);
+}
+
 void sbuf_recall_mark_module(const struct module *module, unsigned long state);
 void sbuf_recall_mark_modules(void);
 void sbuf_recall_mark_trampoline(unsigned long start, unsigned long size, bool is);
 #else
+static inline bool sbuf_recall_is_stable(unsigned long ip) { return true; }
 static inline void sbuf_recall_mark_module(const struct module *module, unsigned long state) { }
 static inline void sbuf_recall_mark_modules(void) { }
 static inline void sbuf_recall_mark_trampoline(unsigned long start, unsigned long size, bool is) { }

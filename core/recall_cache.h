@@ -269,16 +269,6 @@ static __always_inline bool sbuf_recall(struct sbuf_start start, u32 *id)
 /* Index an entry under its start and depth, and under its start alone */
 void sbuf_index_entry(u32 unit, const struct sbuf_start *start, unsigned long stack);
 
-/* recall_code.c: pages of the modules' area whose ORC entries stay the same for the whole epoch */
-extern unsigned long sbuf_code_pages[BITS_TO_LONGS(MODULES_LEN >> PAGE_SHIFT)];
-
-/* Return true if the ORC entry of @ip stays the same for the whole epoch */
-static inline bool sbuf_recall_is_stable(unsigned long ip)
-{
-	return ip < MODULES_VADDR ? ip >= __START_KERNEL_map :
-	       ip < MODULES_END && test_bit((ip - MODULES_VADDR) >> PAGE_SHIFT, sbuf_code_pages);
-}
-
 /* First unit of the half that is being recycled, or beyond all units */
 extern u32 sbuf_cache_recycling;
 

@@ -293,10 +293,14 @@ bool sbuf_recall_learn(u32 id, const struct sbuf_trace *trace, struct sbuf_walk 
 	const struct sbuf_start start = { pc[0], walk->sp[0], walk->bp, walk->caller };
 	const unsigned long kstack = sbuf_kstack_of(start.sp);
 	const u64 value = id | (u64)walk->epoch << 32;
+	unsigned int i;
 
 	if (trace->cut || trace->words != trace->nr ||
 	    !records_match(sbuf_table_stack(id), &start, kstack))
 		return false;
+	for (i = 0; i < trace->nr; i++)
+		if (!sbuf_recall_is_stable(pc[i]))
+			return false;
 	/* The unwinder may report only one of the last two: is_last_ftrace_frame() */
 	if (SBUF_HAVE_UNWIND && trace->nr > 1 && pc[trace->nr - 1] == pc[trace->nr - 2])
 		return false;
