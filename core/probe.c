@@ -555,6 +555,14 @@ static bool may_be_in_module(const struct stackbuf_probe *probe)
 	return sbuf_probe_is_pending(probe) || is_pattern(probe);
 }
 
+static bool names_module(const struct stackbuf_probe *probe, const struct module *module)
+{
+	size_t len = strlen(module->name);
+
+	return sbuf_probe_is_pending(probe) && !strncmp(probe->name, module->name, len) &&
+	       probe->name[len] == ':';
+}
+
 /* Return true if the request names the module or matches something in it */
 static bool is_met(const struct sbuf_probe_request *request)
 {
@@ -616,10 +624,12 @@ static void set_pending_probes(const struct module *module)
 	resolver = why ? NULL : kvzalloc(struct_size(resolver, request, n), GFP_KERNEL);
 	if (!resolver) {
 		pr_err("probe: %s: no probe is set in %s\n", why ?: "out of memory", module->name);
-		/* Each pattern may have missed a function */
+		/* Each pattern may have missed a function.  What is refused can be written again */
 		for (probe = sbuf_probe_next(NULL); probe; probe = sbuf_probe_next(probe))
 			if (is_pattern(probe))
 				WRITE_ONCE(probe->left_out, probe->left_out + 1);
+			else if (names_module(probe, module))
+				WRITE_ONCE(probe->state, STACKBUF_PROBE_REFUSED);
 		return;
 	}
 	/* @of is zero: set_live_list() must not take it for a list of triggers */
