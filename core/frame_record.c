@@ -134,8 +134,8 @@ int sbuf_record_walk(struct sbuf_scratch *scratch, const struct pt_regs *regs, u
 	low = stack;
 	while (nr < ARRAY_SIZE(scratch->pc) && !sbuf_record_is_last(low, fp)) {
 		/* From SDEI's to the one for interrupts, and from there to the task's */
-		next = sbuf_kstack_of(fp);
-		if (next && next != stack && stack != sbuf_kstack_task()) {
+		next = stack == sbuf_kstack_task() ? 0 : sbuf_kstack_of(fp);
+		if (next && next != stack) {
 			stack = next;
 			low = stack;
 		}
