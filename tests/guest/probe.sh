@@ -177,7 +177,7 @@ placed() {
 faulted() {
 	set_list handle_mm_fault && dd if=/dev/zero of=/dev/null bs=4M count=1 2>/dev/null && set_list '' || return 1
 	"$STACKBUF" depth | awk -v RS= '/handle_mm_fault\+/' >shown
-	grep ' vfs_read+' shown && tail -n 1 shown | grep 'entry_SYSCALL\|el0t_64_sync+' && ! grep cut shown || { cat shown; return 1; }
+	grep ' vfs_read+' shown && grep 'entry_SYSCALL\|el0t_64_sync+' shown && ! grep cut shown || { cat shown; return 1; }
 }
 as_tracer() {
 	cat $T/stack_trace >theirs
