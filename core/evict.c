@@ -154,7 +154,7 @@ static u32 *find_link(const struct stackbuf_stack *stack, u32 id)
 
 	while ((next = READ_ONCE(*link)) && next != id)
 		link = &sbuf_table_stack(next)->next;
-	/* T2: the rest of a stack that is found, which only a comparison led to, is read after it */
+	/* T2: only a comparison led to the stack, so nothing else orders what is read of it next */
 	smp_rmb();
 	return next ? link : NULL;
 }
@@ -252,7 +252,7 @@ static unsigned long evict_unreferenced(u32 wanted, bool soon)
 	waited = jiffies - waited;
 
 	mark_referenced();
-	/* When ids wrap, no layout may hold that of a stack which was evicted in the previous lap */
+	/* When ids wrap, no layout may hold that of a stack evicted in the previous lap */
 	first_id = (sbuf_table_generation + 1) << SBUF_ID_BITS;
 	if (!first_id)
 		sbuf_recall_invalidate();

@@ -94,7 +94,7 @@ static int check_kprobe(const struct sbuf_probe_request *request, const struct k
 static void unregister(struct kprobe **kprobe, unsigned int n)
 {
 	unregister_kprobes(kprobe, n);
-	/* The kernel clears it if it failed, as it may where ftrace, which has died, calls a probe */
+	/* The kernel clears it if it failed: ftrace, which calls some kprobes, may have died */
 	while (n-- > 0)
 		if (!kprobe[n]->addr)
 			sbuf_probe_note_stuck();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * recall_code.c - code that does not change, nor its ORC entries: the kernel's own, a module's while
- * it is loaded, and ftrace's trampolines for our handlers while these are registered
+ * recall_code.c - code that does not change, nor its ORC entries: the kernel's own, a module's
+ * while it is loaded, and ftrace's trampolines for our handlers while these are registered
  *
- * With frame pointers the unwinder ends at code that is no longer known, although a CPU may still be
- * in it.
+ * With frame pointers the unwinder ends at code that is no longer known, although a CPU may still
+ * be in it.
  *
  * An interrupt that arrives during a save runs inside the handler, so a trampoline of ours is on
  * many stacks of interrupts.  The unwinder looks it up by its ftrace_ops (orc_ftrace_find()).
