@@ -624,7 +624,7 @@ static void set_pending_probes(const struct module *module)
 	resolver = why ? NULL : kvzalloc(struct_size(resolver, request, n), GFP_KERNEL);
 	if (!resolver) {
 		pr_err("probe: %s: no probe is set in %s\n", why ?: "out of memory", module->name);
-		/* Each pattern may have missed a function.  What is refused can be written again */
+		/* Each pattern may have missed a function.  A refused probe can be written again */
 		for (probe = sbuf_probe_next(NULL); probe; probe = sbuf_probe_next(probe))
 			if (is_pattern(probe))
 				WRITE_ONCE(probe->left_out, probe->left_out + 1);
