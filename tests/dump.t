@@ -365,7 +365,7 @@ flipped() {
 			[ $command = log ] && events "$work/log" >"$work/events"
 		done
 		comm -23 "$work/events.made" "$work/events" >"$work/lost"
-		lost_at_most $((100 * 500)) || return
+		lost_at_most $((5 * 500)) || return
 	done
 }
 

@@ -447,7 +447,7 @@ off() {
 	echo 0 >$P/enable
 	run path 1 3 0 2 | grep -x 'id 0' || return 1
 	check || return 1
-	is "$(value off check) == 7 && $(value total check) == 5"
+	is "$(value off check) == 7 && $(value total check) == 5" || return 1
 	for value in 2 maybe 10 yes ''; do
 		if echo "$value" >$P/enable; then return 1; fi
 	done 2>/dev/null

@@ -62,7 +62,7 @@ save() { sed -i "s,^$1=.*,$1=\"$2\"," /etc/stackbuf.conf; }
 save PARAMETERS 'probe=vfs_read pid=0'
 unit start; say started
 module; say loaded
-grep -q vfs_read $P/probe; say parameters
+grep -q vfs_read /sys/module/stackbuf/parameters/probe; say parameters
 sleep 2
 unit stop; say stopped
 ! module; say unloaded

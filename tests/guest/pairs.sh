@@ -444,10 +444,11 @@ storm() {
 # Set and removed while all is hot
 replaced() {
 	(while [ ! -e stop ]; do echo 'run 0 300 0' >$L; done) &
-	for _ in $(seq "$(few 2 30)"); do echo slab >$P/pair && echo >$P/pair || break; done
+	failed=
+	for _ in $(seq "$(few 2 30)"); do echo slab >$P/pair && echo >$P/pair || { failed=1; break; }; done
 	touch stop
 	wait
-	[ -z "$(cat $P/pair)" ] && dump now && /t/sbcheck pairs now && ! /t/sbcheck pairs now | grep pair
+	[ -z "$failed" ] && [ -z "$(cat $P/pair)" ] && dump now && /t/sbcheck pairs now && ! /t/sbcheck pairs now | grep pair
 }
 
 # ---------------------------------------------------------------- contention ---

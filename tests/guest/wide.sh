@@ -13,7 +13,7 @@ LATE=/sys/module/stackbuf_many/parameters/late_ns
 late() {
 	echo 0 >$LATE
 	for _ in $(few 1 "1 2 3"); do
-		"$@" 2>/dev/null
+		"$@" 2>/dev/null || echo "$*" >late-failed
 		sleep 0.1
 	done
 	cat $LATE
@@ -51,7 +51,7 @@ set_takes() {
 tcp() { set_takes 'tcp_*' && is "$set < 700"; }
 # ftrace searches half a million instructions for each place that it does not know
 unknown() {
-	set_takes 'stackbuf_many:*' && is "$set < 500"
+	set_takes 'stackbuf_many:*' && is "$set < 500" || return 1
 	echo 'stackbuf_many:*' >$P/probe && "$STACKBUF" info >facts
 	echo >$P/probe
 	is "$(sed -n 's/^  stackbuf_many:.* functions, \([0-9]*\) left out.*/\1/p' facts) >= 20000" || { cat facts; return 1; }
@@ -72,8 +72,9 @@ everything() {
 	is "$status == 0 && $took < 1500 && $(sed -n 's/^Tracing \([0-9]*\) functions.*/\1/p' out) > 20000" && is "$(fact verified) > 0 && $(fact differed) == 0" && head -n 1 err | grep "^stackbuf: attaching to every function that matches \*, perhaps all" && [ -z "$(cat $P/probe)" ] || { cat err; return 1; }
 }
 attached() {
+	rm -f late-failed
 	echo "# instructions: $(late set_takes 'tcp_*') while they are attached and detached" >>notes
-	is "$(cat $LATE) < 100000000"
+	[ ! -e late-failed ] && is "$(cat $LATE) < 100000000"
 }
 : >notes
 with DYNAMIC_FTRACE "tcp_*: no more than 700 million instructions" tcp

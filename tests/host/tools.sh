@@ -21,9 +21,9 @@ mkdir "$dir" || exit 1
 
 # unit NAME PROGRAM: the results of a program that prints them with numbers and a plan
 unit() {
-	local line planned=0 seen=0
+	local line planned=0 seen=0 status=0
 	mkdir "$dir/$1"
-	(cd "$dir/$1" && "$2") >"$dir/$1.out" 2>"$dir/$1.err"
+	(cd "$dir/$1" && "$2") >"$dir/$1.out" 2>"$dir/$1.err" || status=$?
 	while read -r line; do
 		case $line in
 		1..*) planned=${line#1..} ;;
@@ -32,7 +32,8 @@ unit() {
 		"#"*) echo "$line" ;;
 		esac
 	done <"$dir/$1.out"
-	if [ "$seen" -eq 0 ] || [ "$seen" -ne "$planned" ]; then
+	# With a leak it fails at its end
+	if [ "$seen" -eq 0 ] || [ "$seen" -ne "$planned" ] || [ "$status" != 0 ]; then
 		echo "not ok $1: all tests came to their end"
 		head -n 40 "$dir/$1.err" | sed 's/^/# /'
 	fi

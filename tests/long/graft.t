@@ -117,7 +117,8 @@ compiled() {
 in_machine() {
 	local name kernel words cross reader='' append=$2 what=$1
 	shift 2
-	name=$("$top/scripts/machine/stackbuf-kernel" -k "$work/kernel" 2>"$work/said") && kernel_of "$name" || { sed 's/^/# /' "$work/said"; return; }
+	name=$("$top/scripts/machine/stackbuf-kernel" -k "$work/kernel" 2>"$work/said") && kernel_of "$name" ||
+		{ echo "not ok $what: the kernel that was built is taken"; sed 's/^/# /' "$work/said"; return; }
 	rm -rf "$work/vm" "$work/out"
 	mkdir -p "$work/vm" "$work/out" && cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/graft.sh" "$work/vm/run" &&
 		echo "$what" >"$work/vm/what" && find "$work/kernel" \( -name stackbuf.ko -o -name qemu_fw_cfg.ko \) -exec cp {} "$work/vm/" \;

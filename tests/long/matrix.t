@@ -35,8 +35,10 @@ boots() {
 }
 
 all() {
-	local release compiler series
-	for release in ${RELEASES:-$("$top/scripts/machine/stackbuf-kernel" -l)}; do
+	local release compiler series list
+	list=${RELEASES:-$("$top/scripts/machine/stackbuf-kernel" -l)}
+	[ -n "$list" ] || echo "not ok there are kernels to compile for"
+	for release in $list; do
 		for compiler in gcc-12 clang; do
 			result "$release: built by $compiler, W=1, without a warning" compiles "$release" "$compiler"
 		done
