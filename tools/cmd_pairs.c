@@ -395,7 +395,7 @@ static void check_pair(const struct args *a, const char *name)
 	    (f->cpu.nr && !filter_single(&f->cpu, &value)))
 		die(EXIT_USAGE, "%s: the kernel selects here: it takes one --comm without *, ? and [], one --pid and one --cpu",
 		    command);
-	/* What they exclude is not recorded, so the time until it woke somebody would be missing */
+	/* Filters exclude events of the wakers, and with them the times of what they wake */
 	if (a->given & BIT(OPT_WAKERS) && a->given & FILTERS)
 		die(EXIT_USAGE, "offcpu --wakers: --pid, --comm and --cpu would choose among those who wake, too: leave them out");
 	if (a->command == OFFCPU || is_preset(name) || is_functions(a))
