@@ -378,7 +378,7 @@ comes() {
 	set_list 'stackbuf_test:leaf_t*,vfs_r*' && rmmod stackbuf_test || return 1
 	"$STACKBUF" info | grep 'leaf_t.*pending' && insmod /t/big/stackbuf_test.ko && run path 0x77 3 0 1 >/dev/null || return 1
 	"$STACKBUF" info | grep 'leaf_t.* [1-9][0-9]* functions, .*set' && grep 'leaf_tag .*' $T/enabled_functions || return 1
-	"$STACKBUF" log --last 9 | grep '^	leaf_tag+0x[048]/' || return 1
+	"$STACKBUF" log --function leaf_tag --last 9 | grep '^	leaf_tag+0x[048]/' || return 1
 	# Without its module's name as well
 	set_list 'leaf_ta*,vfs_r*' && rmmod stackbuf_test && insmod /t/big/stackbuf_test.ko || return 1
 	"$STACKBUF" info | grep 'leaf_ta.* [1-9][0-9]* functions, .*set' && set_list '' && nothing_set
