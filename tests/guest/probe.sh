@@ -177,7 +177,8 @@ placed() {
 faulted() {
 	set_list handle_mm_fault && dd if=/dev/zero of=/dev/null bs=4M count=1 2>/dev/null && set_list '' || return 1
 	"$STACKBUF" depth | awk -v RS= '/handle_mm_fault\+/' >shown
-	grep ' vfs_read+' shown && grep 'entry_SYSCALL\|el0t_64_sync+' shown && ! grep cut shown || { cat shown; return 1; }
+	# Another, as when a signal comes, may be deeper
+	grep -A 99 ' asm_exc_page_fault+\| el1h_64_sync+' shown | sed 1d | grep ' entry_SYSCALL\| asm_\| el0t_64_' && ! grep cut shown || { cat shown; return 1; }
 }
 as_tracer() {
 	cat $T/stack_trace >theirs
