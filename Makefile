@@ -145,7 +145,7 @@ checked-sizes:
 
 # O=DIR is kbuild's: the command is not built there, and "make clean" must not remove it.  Builds for
 # several kernels at once share it.
-tools_make = mkdir -p build && flock build/.lock $(MAKE) -C tools --no-print-directory O='$(CURDIR)/build/tools'
+tools_make = flock tools $(MAKE) -C tools --no-print-directory O='$(CURDIR)/build/tools'
 
 # The module is useful without the command, so missing libraries stop make only if the command was
 # requested.  This target and install-tools need no kernel.

@@ -397,7 +397,7 @@ static void check_pair(const struct args *a, const char *name)
 		    command);
 	/* Filters exclude events of the wakers, and with them the times of what they wake */
 	if (a->given & BIT(OPT_WAKERS) && a->given & FILTERS)
-		die(EXIT_USAGE, "offcpu --wakers: --pid, --comm and --cpu would choose among those who wake, too: leave them out");
+		die(EXIT_USAGE, "offcpu --wakers takes no --pid, --comm and --cpu, which would exclude wakers of the tasks that are meant");
 	if (a->command == OFFCPU || is_preset(name) || is_functions(a))
 		return;
 	if (!a->word[1])

@@ -190,7 +190,7 @@ asleep() {
 }
 # On one CPU, two that wait for each other: in each of 1,000 rounds one of them sleeps
 woken() {
-	one_line 'would choose among those who wake' "$STACKBUF" offcpu --wakers --pid 1 -D 1 || return 1
+	one_line 'takes no --pid, --comm and --cpu' "$STACKBUF" offcpu --wakers --pid 1 -D 1 || return 1
 	"$STACKBUF" offcpu --wakers -D 3 --json >json 2>err &
 	for _ in $(seq 100); do ! grep -q wakers $P/pair || break; sleep 0.1; done
 	echo "switch 1000" >$L
