@@ -845,7 +845,7 @@ static bool forgets_ids_of_the_last_lap(void)
 	do
 		id = save_path(path++, 0);
 	while (!id);
-	/* Two rounds of eviction, both in this lap */
+	/* As if the next lap had begun since */
 	sbuf_table_generation = 3 * lap;
 	epoch = sbuf_recall_epoch;
 	EXPECT(evict(id) && sbuf_recall_epoch != epoch);
