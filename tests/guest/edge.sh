@@ -196,7 +196,8 @@ with DYNAMIC_FTRACE "ftrace is switched off: said so, and not while functions ar
 # The module came while ftrace was off
 tries_again() {
 	go_is() { "$STACKBUF" info --json | grep "\"name\":\"stackbuf_test:go\",\"state\":\"$1" || { "$STACKBUF" info; return 1; }; }
-	set_list stackbuf_test:go && rmmod stackbuf_test && echo 0 >$ftrace && insmod /t/big/stackbuf_test.ko && go_is refused
+	# In the first entry, so that it is found before the one that is tried again
+	set_list '' && set_list stackbuf_test:go && rmmod stackbuf_test && echo 0 >$ftrace && insmod /t/big/stackbuf_test.ko && go_is refused
 	status=$?
 	echo 1 >$ftrace
 	[ $status = 0 ] && set_list stackbuf_test:go,stackbuf_test:go && [ "$(cat $P/probe)" = stackbuf_test:go ] && go_is set
