@@ -209,6 +209,15 @@ figures() {
 			return 8 * stackbuf_event_words(form << STACKBUF_EVENT_FORM_SHIFT);
 		}
 
+		/* A number from 1,000 on, rounded down to hundreds */
+		static const char *hundreds(unsigned int n)
+		{
+			static char text[16];
+
+			snprintf(text, sizeof(text), "%u,%u00", n / 1000, n % 1000 / 100);
+			return text;
+		}
+
 		int main(void)
 		{
 			unsigned int shortest = bytes(STACKBUF_SHORT), tagged = bytes(STACKBUF_TAGGED);
@@ -224,9 +233,9 @@ figures() {
 			printf("%d frames of a trace are kept\n", STACKBUF_DEPTH_MAX);
 			printf("event ring: %u0,000 events (each of another\n", ring / full / 10000);
 			printf("to %u0,000 (a run of one task, no tags)\n", ring / shortest / 10000);
-			printf("room for %u,000 distinct stacks (of %d frames) to %u,000 (of 16 or fewer)\n",
-			       granules / GRANULES(STACKBUF_DEPTH_MAX) / 1000, STACKBUF_DEPTH_MAX,
-			       granules / GRANULES(16) / 1000);
+			printf("room for %s distinct stacks (of %d frames) to ",
+			       hundreds(granules / GRANULES(STACKBUF_DEPTH_MAX)), STACKBUF_DEPTH_MAX);
+			printf("%s (of 16 or fewer)\n", hundreds(granules / GRANULES(16)));
 			return 0;
 		}
 	END
