@@ -256,8 +256,6 @@ static bool is_wait(const struct stackbuf_probe *probe)
 
 static noinline u64 value_of(const struct stackbuf_probe *probe, unsigned long value)
 {
-	if (is_wait(probe))
-		return 0;
 	if (probe->value & SBUF_VALUE_CACHE)
 		return kmem_cache_size((struct kmem_cache *)value);
 	if (probe->value & SBUF_VALUE_ORDER)
@@ -472,33 +470,55 @@ static unsigned long wait_of(unsigned long lock)
 	return lock ^ (unsigned long)current * GOLDEN_RATIO_64;
 }
 
-/* LCB_F_MUTEX in include/trace/events/lock.h, from 5.19 on */
+/* LCB_F_SPIN and LCB_F_MUTEX in include/trace/events/lock.h, from 5.19 on */
+#define WAIT_SPINS	0x01
 #define WAIT_IN_MUTEX	0x20
 
 /* When recording last resumed: the close of an object opened before may have been missed */
 static u64 resumed;
 
-/* A wait for a mutex begins again each time that the waiter sleeps or spins, but ends once */
-static bool goes_on_waiting(const struct stackbuf_probe *probe, unsigned long key,
-			    unsigned long flags)
+/* Return true if the task waits by this key, as far as recorded */
+static bool is_waiting(const struct stackbuf_probe *probe, unsigned long key)
 {
 	struct stackbuf_pair_object wait;
 
-	return flags & WAIT_IN_MUTEX && is_open(probe->pair, key, &wait) &&
-	       wait.time >= READ_ONCE(resumed);
+	return is_open(probe->pair, key, &wait) && wait.time >= READ_ONCE(resumed);
 }
+
+/*
+ * A semaphore and an rt_mutex begin with the spinlock that guards their waiters, so both have one
+ * address.  A waiter that wakes may have to wait for it, too, before its wait ends.
+ */
+static unsigned long guard_of(unsigned long wait)
+{
+	return wait ^ 1;
+}
+
+static noinline void open_wait(const struct stackbuf_probe *probe, unsigned long key,
+			       unsigned long flags, s64 id)
+{
+	if (flags & (WAIT_SPINS | WAIT_IN_MUTEX) && is_waiting(probe, key)) {
+		/* A wait for a mutex begins again as the waiter sleeps or spins, but ends once */
+		if (flags & WAIT_IN_MUTEX)
+			return;
+		key = guard_of(key);
+	}
+	if (!open_usual(probe, key, 0, id))
+		open_any(probe, key, 0, id);
+}
+
+NOKPROBE_SYMBOL(open_wait);
 
 static noinline void open_valued(const struct stackbuf_probe *probe, unsigned long key,
 				 unsigned long argument, s64 id)
 {
-	u64 value = value_of(probe, argument);
+	u64 value;
 
 	if (is_wait(probe)) {
-		key = wait_of(key);
-		if (!goes_on_waiting(probe, key, argument) && !open_usual(probe, key, value, id))
-			open_any(probe, key, value, id);
+		open_wait(probe, wait_of(key), argument, id);
 		return;
 	}
+	value = value_of(probe, argument);
 	if (probe->value & SBUF_VALUE_ORDER && !(READ_ONCE(block_orders) & BIT(argument & 31)))
 		set_bit(argument & 31, &block_orders);
 	if (!open_usual(probe, key, value, id) && !open_any(probe, key, value, id))
@@ -626,6 +646,15 @@ static noinline void close_block(const struct stackbuf_probe *probe, unsigned lo
 
 NOKPROBE_SYMBOL(close_block);
 
+/* The wait of the guard ends first, as it began last */
+static noinline void close_wait(const struct stackbuf_probe *probe, unsigned long key, u64 now,
+				s64 id)
+{
+	close_one(probe, is_waiting(probe, guard_of(key)) ? guard_of(key) : key, 0, now, id);
+}
+
+NOKPROBE_SYMBOL(close_wait);
+
 void sbuf_pair_settle(const struct stackbuf_probe *probe, unsigned long key)
 {
 	if (!is_stopped() && change_doubt(probe, key, false))
@@ -644,7 +673,7 @@ void sbuf_pair_close_known(const struct stackbuf_probe *probe, unsigned long key
 	if (likely(!(probe->value & (SBUF_VALUE_ARGUMENT | SBUF_VALUE_MOVED))))
 		close_one(probe, key, 0, now, id);
 	else if (is_wait(probe))
-		close_one(probe, wait_of(key), 0, now, id);
+		close_wait(probe, wait_of(key), now, id);
 	else if (probe->value & SBUF_VALUE_MOVED)
 		count_part(probe);
 	else if (probe->value & SBUF_VALUE_ORDER)

@@ -1054,6 +1054,57 @@ static bool renders_null(void)
 	return true;
 }
 
+/* A pair's objects that were closed after @ns or longer */
+static unsigned int nr_closed(unsigned int pair, u64 ns)
+{
+	const struct stackbuf_pair_stack *stack;
+	unsigned int i, k, n, nr = 0;
+
+	for (i = 1; i < STACKBUF_PAIR_PAGES; i++)
+		for (k = 0; k < STACKBUF_PAGE_PAIR_STACKS; k++) {
+			stack = &stackbuf_info.pair[i].stacks.stack[k];
+			if (stackbuf_info.pair[i].page.kind == STACKBUF_PAIR_STACKS &&
+			    stack->stack >> 32 == pair && stack->longest >= ns)
+				for (n = 0; n < STACKBUF_PAIR_TIMES; n++)
+					nr += stack->closed[n];
+		}
+	return nr;
+}
+
+/*
+ * In a semaphore's slow path the waiter waits for the spinlock in it, which has the same address:
+ * __down_common(), and __rt_mutex_slowlock() with its flag
+ */
+static bool waits_inside_of_waits(void)
+{
+	const struct stackbuf_probe begin = {
+		.pair = 2, .role = STACKBUF_PAIR_OPENS, .value = SBUF_VALUE_WAIT,
+	}, end = {
+		.pair = 2, .role = STACKBUF_PAIR_CLOSES, .value = SBUF_VALUE_WAIT,
+	};
+	const struct stackbuf_pair *pair = &stackbuf_info.pair[0].pairs.pair[1];
+	const unsigned long spins = 0x01, mutex = 0x20, key = 0x4000;
+	u32 sleeper = save_path(3, 0), spinner;
+
+	sbuf_pair_open(&begin, key, 0, sleeper);
+	shim_clock_skew += 20 * NSEC_PER_MSEC;
+	spinner = save_path(4, 0);
+	EXPECT(sleeper && spinner && sleeper != spinner);
+	sbuf_pair_open(&begin, key, spins, spinner);
+	sbuf_pair_close(&end, key, 0, 0);
+	EXPECT(nr_closed(2, 0) == 1 && !nr_closed(2, 20 * NSEC_PER_MSEC));
+	sbuf_pair_close(&end, key, 0, 0);
+	EXPECT(nr_closed(2, 0) == 2 && nr_closed(2, 20 * NSEC_PER_MSEC) == 1);
+	/* A mutex begins again, by spinning, too */
+	sbuf_pair_open(&begin, key, mutex, sleeper);
+	sbuf_pair_open(&begin, key, mutex | spins, spinner);
+	sbuf_pair_close(&end, key, 0, 0);
+	EXPECT(nr_closed(2, 0) == 3);
+	/* Nothing is left */
+	sbuf_pair_close(&end, key, 0, 0);
+	return nr_closed(2, 0) == 3 && pair->unmatched == 1 && !pair->reopened && !pair->refused;
+}
+
 static sem_t done;
 
 static void *run(void *unused)
@@ -1069,6 +1120,7 @@ static void *run(void *unused)
 	save_path(5, 0);
 	result(tells_nmis_the_time, "NMIs inside a reading of the clock: both are right");
 	result(renders_null, "a call through NULL is rendered");
+	result(waits_inside_of_waits, "a wait for the spinlock in a semaphore, inside of a wait for it");
 	nmi_saves = 0;
 	nmi_recorded = 0;
 	result(whole_at_every_instruction, "stopped at every instruction, memory is whole");
