@@ -20,8 +20,12 @@ struct sbuf_filter {
 /* Written under the lock of parameters; takes effect at sbuf_filter_apply() */
 extern struct sbuf_filter sbuf_filter;
 
-/* SBUF_COUNTED_DOWN: admitted as one of the last events, after a trigger's hit */
-enum sbuf_admission { SBUF_REFUSED, SBUF_ADMITTED, SBUF_COUNTED_DOWN };
+enum sbuf_admission {
+	SBUF_EXCLUDED,		/* as other filters name, or recording is off */
+	SBUF_NOT_TAKEN,		/* not in the sample, or over the limit */
+	SBUF_ADMITTED,
+	SBUF_COUNTED_DOWN,	/* admitted as one of the last events, after a trigger's hit */
+};
 
 /*
  * Decide whether an event of @task is to be recorded while sbuf_recording_unfiltered() is false.

@@ -306,15 +306,6 @@ noinline void sbuf_pair_lost(const struct stackbuf_probe *probe, u64 hits)
 
 NOKPROBE_SYMBOL(sbuf_pair_lost);
 
-/* Filters name what they exclude.  A sample and a limit do not: count what they leave out */
-static void count_not_admitted(const struct stackbuf_probe *probe)
-{
-	const struct stackbuf_filter *filter = &stackbuf_info.filter;
-
-	if (READ_ONCE(filter->every) || READ_ONCE(filter->limit))
-		sbuf_pair_lost(probe, 1);
-}
-
 /* Fill a claimed place, which is valid from K1 on */
 static __always_inline void fill(struct stackbuf_pair_object *object, u64 time, u64 value,
 				 u32 stack)
@@ -343,10 +334,8 @@ static noinline bool open_any(const struct stackbuf_probe *probe, unsigned long 
 	    !(probe->value & SBUF_VALUE_LARGE && value > KMALLOC_MAX_CACHE_SIZE &&
 	      value == was.value))
 		sbuf_add(&pair_at(probe->pair)->reopened, 1);
-	if (id == SBUF_NOT_ADMITTED) {
-		count_not_admitted(probe);
+	if (id == SBUF_NOT_ADMITTED)
 		return false;
-	}
 	stack = id > 0 ? find_stack(probe->pair, id) : 0;
 	object = stack ? claim_any(hash, key) : NULL;
 	if (object)
@@ -588,11 +577,11 @@ static __always_inline bool close_one(const struct stackbuf_probe *probe, unsign
 		return false;
 	}
 	if (unlikely(probe->value & SBUF_VALUE_HERE)) {
-		/* An event that a filter excludes has no stack, so its time is not counted */
-		if (id == SBUF_NOT_ADMITTED) {
-			count_not_admitted(probe);
+		/* An event that is left out has no stack, so its time is not counted */
+		if (id == SBUF_NOT_SAMPLED)
+			sbuf_pair_lost(probe, 1);
+		if (id == SBUF_NOT_SAMPLED || id == SBUF_NOT_ADMITTED)
 			return true;
-		}
 		use_closer(&object, probe, id);
 	}
 	if (unlikely(value) && value != object.value)

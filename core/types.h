@@ -40,10 +40,12 @@ enum sbuf_flags {
 	SBUF_REFERS = 0x20,	/* a pair will refer to the stack that the probe saves */
 };
 
-/* Returned by sbuf_save() with SBUF_REFERS if a filter left the event out */
+/* Returned by sbuf_save() with SBUF_REFERS: filters name what they exclude ... */
 #define SBUF_NOT_ADMITTED	(-1)
+/* ... but not what a sample or a limit leaves out */
+#define SBUF_NOT_SAMPLED	(-2)
 /* Recorded where RCU does not watch, so nothing waits for what a pair does with the stack */
-#define SBUF_NOT_WAITED_FOR	(-2)
+#define SBUF_NOT_WAITED_FOR	(-3)
 
 /* The stack to save */
 enum sbuf_from {

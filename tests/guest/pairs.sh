@@ -112,7 +112,8 @@ busy() {
 
 # Of 30 objects a sample of one in three is known, and that it is a sample
 sampled() {
-	echo "$HOLD:$RELEASE" >$P/pair && echo 3 >$P/every && echo "keep 30" >$L || return 1
+	echo "$HOLD:$RELEASE" >$P/pair && echo 3 >$P/every && echo nobody >$P/comm && echo "keep 30" >$L && echo >$P/comm &&
+		echo "keep 30" >$L || return 1
 	"$STACKBUF" leaks >first && "$STACKBUF" leaks --json >json
 	echo 1 >$P/every && echo "drop 30" >$L && echo >$P/pair
 	cat first

@@ -636,7 +636,7 @@ replaced() {
 }
 with DYNAMIC_FTRACE "lists replaced meanwhile: the same" replaced
 note result
-# Some interrupts come during a walk, whose frame their stacks have.  They are few with frame pointers: a walk is short
+# Some interrupts come during a walk, and their stacks have its frame: few with frame pointers, as a walk is short
 interrupts() {
 	echo 1 >$P/verify && set_list 'irq_enter_rcu,vfs_*,kmem_cache_*,d_*,dput' || return 1
 	for _ in $(seq 20); do
