@@ -66,7 +66,7 @@ static int set_enable(const char *value, const struct kernel_param *param)
 		       value ? (int)strcspn(value, "\n") : 0, value);
 		return -EINVAL;
 	}
-	/* The arrays are not ready yet, or loading failed and recording stays off */
+	/* The arrays are not ready yet */
 	if (!stackbuf_info.page.instance)
 		return 0;
 	/* Writing 0 or 1 also ends the freeze of an oops.  After a panic no task runs to write */
@@ -272,8 +272,8 @@ static int __init begin(void)
 	/* Parameters are already writable */
 	kernel_param_lock(THIS_MODULE);
 	sbuf_filter_apply_limit();
-	kernel_param_unlock(THIS_MODULE);
 	sbuf_state_change(STACKBUF_ENABLED, enabled);
+	kernel_param_unlock(THIS_MODULE);
 	return 0;
 }
 

@@ -155,7 +155,7 @@ static enum sbuf_admission passes_filters(const struct task_struct *task,
 		return SBUF_COUNTED_DOWN;
 	undo_limit();
 	sbuf_count(STACKBUF_LOST_OFF);
-	return SBUF_EXCLUDED;
+	return SBUF_NOT_TAKEN;
 }
 
 enum sbuf_admission sbuf_filter_admit(const struct task_struct *task, enum stackbuf_context context)
@@ -293,7 +293,9 @@ void sbuf_filter_apply(void)
 
 void sbuf_filter_apply_limit(void)
 {
-	atomic64_set((atomic64_t *)&stackbuf_info.filter.left, sbuf_filter.limit);
+	/* Without a limit the old one lasts until the next line, and must not seem to be reached */
+	if (sbuf_filter.limit)
+		atomic64_set((atomic64_t *)&stackbuf_info.filter.left, sbuf_filter.limit);
 	sbuf_filter_apply();
 }
 

@@ -22,7 +22,7 @@ extern struct sbuf_filter sbuf_filter;
 
 enum sbuf_admission {
 	SBUF_EXCLUDED,		/* as other filters name, or recording is off */
-	SBUF_NOT_TAKEN,		/* not in the sample, or over the limit */
+	SBUF_NOT_TAKEN,		/* not in the sample, over the limit, after the countdown */
 	SBUF_ADMITTED,
 	SBUF_COUNTED_DOWN,	/* admitted as one of the last events, after a trigger's hit */
 };

@@ -43,9 +43,12 @@ enum sbuf_flags {
 /* Returned by sbuf_save() with SBUF_REFERS: filters name what they exclude ... */
 #define SBUF_NOT_ADMITTED	(-1)
 /* ... but not what a sample or a limit leaves out */
-#define SBUF_NOT_SAMPLED	(-2)
-/* Recorded where RCU does not watch, so nothing waits for what a pair does with the stack */
-#define SBUF_NOT_WAITED_FOR	(-3)
+#define SBUF_NOT_SAMPLED	(-3)
+/*
+ * Recorded where RCU does not watch, so nothing waits for what a pair does with the stack.  No
+ * error of sbuf_unwind_task() has this value
+ */
+#define SBUF_NOT_WAITED_FOR	(-2)
 
 /* The stack to save */
 enum sbuf_from {
