@@ -302,6 +302,7 @@ struct stackbuf_probes_page {
  * @id:		id of the stack, which may have been evicted from the table
  * @nr:		frames in @frame
  * @cut:	there were more frames, or their place is not known
+ * @stale:	code that a frame is in has been unloaded, so other code may be there now
  * @reserved:	0
  * @words:	from the stack pointer in each frame to the end, in units of 8 bytes
  * @frame:	as in struct stackbuf_stack, but one word each: STACKBUF_FRAME_FAR for
@@ -314,7 +315,8 @@ struct stackbuf_depth {
 	__u32 id;
 	__u8 nr;
 	__u8 cut;
-	__u8 reserved[2];
+	__u8 stale;
+	__u8 reserved;
 	__u16 words[STACKBUF_DEPTH_MAX];
 	__u32 frame[STACKBUF_DEPTH_MAX];
 };

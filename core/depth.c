@@ -19,15 +19,25 @@
 /* Entries to try for an origin, starting with the one that its hash selects */
 #define DEPTH_TRIES	8
 
+static struct stackbuf_depth *depth_at(u32 n)
+{
+	return &stackbuf_info.depth[n / STACKBUF_PAGE_DEPTHS].depth[n % STACKBUF_PAGE_DEPTHS];
+}
+
+NOKPROBE_SYMBOL(depth_at);
+
+static void bump_seq(const struct stackbuf_depth *depth)
+{
+	sbuf_page_bump_seq((void *)((unsigned long)depth & -(unsigned long)STACKBUF_PAGE_SIZE));
+}
+
 /* Return the entry of @origin, or NULL if all entries to try belong to other origins */
 static struct stackbuf_depth *find_depth(unsigned long origin)
 {
 	u32 at = origin * GOLDEN_RATIO_64 >> 32, i;
 
 	for (i = 0; i < DEPTH_TRIES; i++) {
-		u32 n = (at + i) % STACKBUF_DEPTHS_MAX;
-		struct stackbuf_depth *depth = &stackbuf_info.depth[n / STACKBUF_PAGE_DEPTHS]
-							.depth[n % STACKBUF_PAGE_DEPTHS];
+		struct stackbuf_depth *depth = depth_at((at + i) % STACKBUF_DEPTHS_MAX);
 		u64 has = READ_ONCE(depth->origin) ?: cmpxchg(&depth->origin, 0, origin) ?: origin;
 
 		if (has == origin)
@@ -93,6 +103,7 @@ void sbuf_depth_note(struct sbuf_scratch *scratch, u32 id)
 	depth->id = id;
 	depth->nr = nr;
 	depth->cut = trace->cut;
+	depth->stale = false;
 	if (likely(trace->words == trace->nr))
 		memcpy(depth->frame, frame, nr * sizeof(*frame));
 	else
@@ -114,5 +125,31 @@ void sbuf_depth_note(struct sbuf_scratch *scratch, u32 id)
 	}
 	/* D1: everything is written before seq is even again */
 	smp_store_release(&depth->seq, seq + 2);
-	sbuf_page_bump_seq((void *)((unsigned long)depth & -(unsigned long)STACKBUF_PAGE_SIZE));
+	bump_seq(depth);
+}
+
+void sbuf_depth_expire(unsigned long text, unsigned long size, bool coming)
+{
+	unsigned int n, i;
+	u64 pc;
+
+	for (n = 0; n < STACKBUF_DEPTHS_MAX; n++) {
+		struct stackbuf_depth *depth = depth_at(n);
+		/* A concurrent sbuf_depth_note() writes no frame there: see E3 */
+		unsigned int nr = READ_ONCE(depth->nr);
+
+		for (i = 0; i < nr; i++)
+			if (stackbuf_decode_frame(&depth->frame[i], 1, stackbuf_info.base_addr,
+						  &pc) && pc - text <= size)
+				break;
+		if (i == nr)
+			continue;
+		WRITE_ONCE(depth->stale, true);
+		/* Nothing runs there until it has come */
+		if (coming && depth->origin - text < size)
+			WRITE_ONCE(depth->bytes, 0);
+		bump_seq(depth);
+	}
+	if (coming)
+		memset(sbuf_depth_seen, 0, sizeof(sbuf_depth_seen));
 }

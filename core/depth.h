@@ -56,6 +56,12 @@ bool sbuf_depth_exceeds(unsigned long origin, unsigned long sp);
  */
 void sbuf_depth_note(struct sbuf_scratch *scratch, u32 id);
 
+/*
+ * Code has gone, or other code is @coming where it was: mark the stacks with frames there, and then
+ * forget those that begin there.  Process context
+ */
+void sbuf_depth_expire(unsigned long text, unsigned long size, bool coming);
+
 #else
 
 static inline bool sbuf_depth_known(unsigned long origin, unsigned long sp, unsigned long stack)
@@ -65,6 +71,7 @@ static inline bool sbuf_depth_known(unsigned long origin, unsigned long sp, unsi
 
 static inline bool sbuf_depth_exceeds(unsigned long origin, unsigned long sp) { return false; }
 static inline void sbuf_depth_note(struct sbuf_scratch *scratch, u32 id) { }
+static inline void sbuf_depth_expire(unsigned long text, unsigned long size, bool coming) { }
 
 #endif
 

@@ -26,6 +26,7 @@
 #include <linux/minmax.h>
 #include <linux/mutex.h>
 
+#include "depth.h"
 #include "pair.h"
 #include "recall.h"
 #include "ring.h"
@@ -374,5 +375,6 @@ void sbuf_evict_expire(unsigned long text, unsigned long size, bool coming)
 		}
 		cond_resched();
 	}
+	sbuf_depth_expire(text, size, coming);
 	mutex_unlock(&sbuf_table_mutex);
 }

@@ -946,6 +946,43 @@ static bool expires_when_the_next_comes(void)
 	return true;
 }
 
+/* The deepest stack from the innermost address of a path */
+static struct stackbuf_depth *depth_of(unsigned int path)
+{
+	unsigned long pc[PATH_FRAMES_MAX];
+	unsigned int i;
+
+	path_frames(path, pc);
+
+	for (i = 0; i < STACKBUF_DEPTHS_MAX; i++) {
+		struct stackbuf_depth *depth = &stackbuf_info.depth[i / STACKBUF_PAGE_DEPTHS]
+							.depth[i % STACKBUF_PAGE_DEPTHS];
+
+		if (depth->origin && depth->origin == pc[0])
+			return depth;
+	}
+	return NULL;
+}
+
+/* What a module has left there is marked, and forgotten when another one takes its place */
+static bool expires_deepest(void)
+{
+	struct stackbuf_depth *depth;
+	u32 bytes;
+
+	EXPECT(save_path(5, 0) && (depth = depth_of(5)) && depth->bytes && !depth->stale);
+	bytes = depth->bytes;
+	sbuf_evict_expire(depth->origin + 0x1000, 0x100, false);
+	EXPECT(!depth->stale);
+	sbuf_evict_expire(depth->origin - 0x10, 0x100, false);
+	EXPECT(depth->stale && depth->bytes == bytes);
+	EXPECT(save_path(5, 0) && depth->stale && depth->bytes == bytes);
+	sbuf_evict_expire(depth->origin - 0x10, 0x100, true);
+	EXPECT(!depth->bytes);
+	EXPECT(save_path(5, 0) && !depth->stale && depth->bytes == bytes);
+	return true;
+}
+
 /*
  * A return that ends at once with the last event has its time, even if its page was taken long
  * after that; the clock counts how often it is asked
@@ -1134,6 +1171,7 @@ static void *run(void *unused)
 	result(expires_walked_tasks, "a task is walked, leaves code that is freed: its stack expires");
 	result(expires_when_the_next_comes,
 	       "what was recorded of a module after it went expires without text when the next comes");
+	result(expires_deepest, "the deepest stacks from code that has gone are marked, and forgotten");
 	result(evicts_beside_a_lookalike,
 	       "a frame that looks like a huge stack keeps nothing from being evicted");
 	result(counts_down_by_what_is_recorded,

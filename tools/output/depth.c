@@ -61,7 +61,7 @@ static struct stack frames_of(const struct output *o, const struct stackbuf_dept
 			      u64 addr[STACKBUF_DEPTH_MAX])
 {
 	const struct stack *known = stacks_find(&o->record->stacks, d->id);
-	struct stack stack = { .id = d->id, .nr = d->nr, .addr = addr };
+	struct stack stack = { .id = d->id, .nr = d->nr, .addr = addr, .stale = d->stale };
 	bool same = known && known->nr == d->nr;
 	unsigned int i;
 
@@ -79,7 +79,7 @@ static struct stack frames_of(const struct output *o, const struct stackbuf_dept
 		stack.text_len = known->text_len;
 		stack.lines = known->lines;
 		stack.rendered = known->rendered;
-		stack.stale = known->stale;
+		stack.stale |= known->stale;
 	}
 	symbols_name(o->symbols, &stack);
 	for (i = 0; i < d->nr; i++)
@@ -197,7 +197,8 @@ void output_depth(const struct output *o)
 		const struct stackbuf_depth *d = &info->depth[i / STACKBUF_PAGE_DEPTHS]
 							.depth[i % STACKBUF_PAGE_DEPTHS];
 
-		if (!d->origin || !d->seq)
+		/* Without bytes: forgotten, as other code came where it was */
+		if (!d->origin || !d->seq || !d->bytes)
 			continue;
 		if (!depth_sane(d)) {
 			half++;
