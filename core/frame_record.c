@@ -130,7 +130,8 @@ int sbuf_record_walk(struct sbuf_scratch *scratch, const struct pt_regs *regs, u
 	 */
 	stack = sbuf_kstack_of(regs->sp);
 	if (!stack)
-		stack = IS_ENABLED(CONFIG_VMAP_STACK) ? regs->sp & ~(THREAD_SIZE - 1UL) : regs->sp;
+		stack = IS_ENABLED(CONFIG_VMAP_STACK) ? (regs->sp - 1) & ~(THREAD_SIZE - 1UL) :
+							regs->sp;
 	low = stack;
 	while (nr < ARRAY_SIZE(scratch->pc) && !sbuf_record_is_last(low, fp)) {
 		/* From SDEI's to the one for interrupts, and from there to the task's */

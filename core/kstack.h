@@ -71,7 +71,8 @@ static inline void sbuf_kstack_note_irq(unsigned long sp)
 {
 	if (IS_ENABLED(CONFIG_ARM64) && IS_ENABLED(CONFIG_VMAP_STACK) && !in_nmi() &&
 	    (in_hardirq() || in_serving_softirq()) && !sbuf_kstack_has(sbuf_kstack_task(), sp))
-		this_cpu_write(sbuf_cpu->irq_stack, sp & ~(THREAD_SIZE - 1UL));
+		/* Its first function is called with sp at its end */
+		this_cpu_write(sbuf_cpu->irq_stack, (sp - 1) & ~(THREAD_SIZE - 1UL));
 }
 
 #ifdef CONFIG_ARM64

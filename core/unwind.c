@@ -115,6 +115,7 @@ static int walk_frames(struct sbuf_scratch *scratch, struct pt_regs *regs, unsig
 {
 	struct sbuf_walk *walk = &scratch->walk;
 	struct unwind_state state;
+	unsigned long *first = NULL;
 	int nr = 0;
 
 	walk->user_regs = false;
@@ -124,7 +125,14 @@ static int walk_frames(struct sbuf_scratch *scratch, struct pt_regs *regs, unsig
 	/* No frame record holds the caller yet, so the unwinder would omit it */
 	if (SBUF_HAVE_RECORDS && caller)
 		scratch->pc[nr++] = caller;
-	unwind_start(&state, current, regs, NULL);
+	/*
+	 * Entry code calls on the stack for interrupts: there, a function that has no record yet
+	 * has the bp of the task's stack.  From sp, the unwinder would skip all frames
+	 */
+	if (SBUF_HAVE_RECORDS && !sbuf_kstack_has(sbuf_kstack_task(), regs->sp) &&
+	    sbuf_kstack_has(sbuf_kstack_task(), regs->bp))
+		first = (unsigned long *)regs->bp;
+	unwind_start(&state, current, regs, first);
 	note_start(walk, regs, &state);
 	for (; nr < ARRAY_SIZE(scratch->pc) && !unwind_done(&state); unwind_next_frame(&state)) {
 		const struct pt_regs *entry = unwind_get_entry_regs(&state, NULL);

@@ -636,7 +636,8 @@ replaced() {
 }
 with DYNAMIC_FTRACE "lists replaced meanwhile: the same" replaced
 note result
-# Some interrupts come during a walk, and their stacks have its frame: few with frame pointers, as a walk is short
+# Some interrupts come during a walk, and their stacks have its frame: few with frame pointers, as a walk is short.  They
+# begin on another stack and go on with what was interrupted, or with the entry from user mode
 interrupts() {
 	echo 1 >$P/verify && set_list 'irq_enter_rcu,vfs_*,kmem_cache_*,d_*,dput' || return 1
 	for _ in $(seq 20); do
@@ -644,15 +645,18 @@ interrupts() {
 		ls -lR /sys/module/$(few "a*" "[a-d]* /sys/kernel") >/dev/null
 		# It is rendered within a second
 		sleep 1
-		awk '/^stack / { top = 1; next }
-			{ irq = top ? /^irq_enter_rcu/ : irq; top = 0 }
-			irq && /^sbuf_save_walked/ { n++; irq = 0 }
-			END { print n + 0 }' $D/text >inside
-		[ "$(cat inside)" = 0 ] || break
+		awk 'function ends() { lone += irq && frames < 3; irq = 0 }
+			/^stack / { ends(); top = 1; next }
+			top { irq = /^irq_enter_rcu/; frames = top = inside = 0 }
+			{ frames++ }
+			irq && /^sbuf_save_walked/ && !inside++ { n++ }
+			END { ends(); print n + 0, lone + 0 }' $D/text >inside
+		read -r inside lone <inside
+		[ "$inside" = 0 ] || break
 	done
 	set_list ''
-	echo "$(cat inside) stacks"
-	is "$(cat inside) >= 1"
+	echo "$inside stacks, $lone end in the interrupt's handler"
+	is "$inside >= 1 && $lone == 0"
 }
 with DYNAMIC_FTRACE "an interrupt's entry is recorded, inside of another handler as well" interrupts
 note result
