@@ -89,14 +89,15 @@ static void add_trace(void *tally, const struct trace *trace)
 	t->next = 0;
 }
 
-/* The number at @at if nothing follows it in its line but its percentage, else 0 */
+/* The number at @at if nothing follows it in its line but what count prints there, else 0 */
 static u64 whole_number(const char *at)
 {
 	char *end;
 	u64 number = strtoull(at, &end, 10);
 
 	return isdigit((unsigned char)*at) && number != ~0ULL &&
-	       text_matches(end, strlen(end), "^( +[0-9.]+ %)?$", NULL) ? number : 0;
+	       text_matches(end, strlen(end), "^( +[0-9.]+ %)?( +\\(names [a-z ]+\\))?$", NULL) ?
+		number : 0;
 }
 
 /* "sum 12", "bytes = 4096", "]: (5, 10)", from programs that count something else */

@@ -60,9 +60,10 @@ void cmd_report(struct session *s, struct output *o, struct args *a)
 {
 	struct record *rec = &s->record;
 	/* These count the events of the ring, so call them before the filter is applied */
-	char *json = info_text(s, o, FORMAT_JSON), *text = info_text(s, o, FORMAT_TEXT);
+	char *json = info_text(s, o, FORMAT_JSON), *text = info_text(s, o, FORMAT_TEXT), state[256];
 	struct report page = {
-		.info = json, .info_text = text, .source = s->source.name, .set = &s->set,
+		.info = json, .info_text = text, .state = output_state(o, state, sizeof(state)),
+		.source = s->source.name, .set = &s->set,
 		.now = session_now(s), .event = rec->event,
 	};
 

@@ -36,6 +36,12 @@ decoded() {
 		# shellcheck disable=SC2086 # words
 		"$plain" -f "$dir/options" $as | "$sane" decode --folded 2>"$dir/err" | sort | cmp - <(sort "$dir/folded") && [ ! -s "$dir/err" ] || return
 	done
+	# Where the names are from follows the total
+	cp -r "$dir/options" "$dir/named" && truncate -s 0 "$dir/named/text" && truncate -s 2M "$dir/named/text" || return
+	printf 'ffffffff81234500 T stack_trace_save\nffffffff81234700 T middle\nffffffff81234800 T inner\nffffffff81300000 T end\n%s\n' \
+		'ffffffffc0000000 t far [mod]' >"$dir/named/kallsyms"
+	"$plain" -f "$dir/named" count >"$dir/out" && grep -q '600  (names from kallsyms)' "$dir/out" &&
+		"$sane" decode --folded "$dir/out" 2>"$dir/err" | sort | cmp - <("$plain" -f "$dir/named" count --folded | sort) && [ ! -s "$dir/err" ] || return
 	"$plain" -f "$dir/options" count --json | "$sane" decode --folded >"$dir/out" 2>"$dir/err" && [ ! -s "$dir/out" ] &&
 		grep -q 'lines of JSON are left out' "$dir/err"
 }

@@ -90,6 +90,7 @@ void profile_write(const struct output *o, struct profile *p, const char *graph)
 /* Contents of a report */
 struct report {
 	const char *info, *info_text;	/* output of "info --json" and "info" */
+	const char *state;	/* whether it records */
 	const char *source;
 	const struct page_set *set;	/* how the source was read */
 	const struct stackbuf_event *event;	/* the chosen events, by time */

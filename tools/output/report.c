@@ -311,7 +311,7 @@ static void put_head(FILE *f, const struct output *o, const struct report *page)
 {
 	const struct stackbuf_info *info = &o->record->info;
 	const struct stackbuf_event *event = page->event;
-	char text[32], when[64], time[64], text_of_state[256];
+	char text[32], when[64], time[64];
 	size_t nr = page->nr;
 
 	fputs("<h1>", f);
@@ -322,7 +322,7 @@ static void put_head(FILE *f, const struct output *o, const struct report *page)
 	else
 		fputs("machine unknown; ", f);
 	put_text(f, "%s; recording ", page->source);
-	put_text(f, "%s", output_state(o, text_of_state, sizeof(text_of_state)));
+	put_text(f, "%s", page->state);
 	fputs("</p>\n<p id=\"recorded\">", f);
 	fprintf(f, "%s recorded, ", o->record->have_info ?
 		number(info->overwritten + o->record->events, text) : "unknown how many were");

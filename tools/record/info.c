@@ -38,9 +38,13 @@ static bool info_size_sane(u64 size)
 	const u64 probes = STACKBUF_PROBE_PAGES * STACKBUF_PAGE_SIZE;
 	const u64 depths = STACKBUF_DEPTH_PAGES * STACKBUF_PAGE_SIZE;
 
-	return size >= whole || size == whole - probes || size == whole - depths ||
-	       size == whole - probes - depths;
+	/* A later version may have more */
+	return (size >= whole && size < 16 * whole) || size == whole - probes ||
+	       size == whole - depths || size == whole - probes - depths;
 }
+
+/* PAIRS_KB is at most 262144 */
+#define PAIR_PAGES_MAX	(262144 / (STACKBUF_PAGE_SIZE / 1024))
 
 bool info_sane(const struct stackbuf_info *info)
 {
@@ -52,6 +56,7 @@ bool info_sane(const struct stackbuf_info *info)
 		if (!size[i] || size[i] % STACKBUF_PAGE_SIZE || size[i] > ARRAY_BYTES_MAX)
 			return false;
 	return info->info_size / STACKBUF_PAGE_SIZE > info->pair_pages &&
+	       info->pair_pages <= PAIR_PAGES_MAX &&
 	       info_size_sane(info->info_size - (u64)info->pair_pages * STACKBUF_PAGE_SIZE) &&
 	       info->id_bits >= 6 && info->id_bits <= 32 &&
 	       info->stacks_size / STACKBUF_GRANULE <= 1ULL << info->id_bits;
@@ -117,6 +122,8 @@ void info_drop_torn(void *page, const void *again)
 	const struct stackbuf_pair_open_page *open_again = again;
 	struct stackbuf_depths_page *depths = page;
 	const struct stackbuf_depths_page *depths_again = again;
+	struct stackbuf_pair_stacks_page *stacks = page;
+	const struct stackbuf_pair_stacks_page *stacks_again = again;
 	struct stackbuf_info *info = page;
 	const struct stackbuf_info *info_again = again;
 	unsigned int i, k;
@@ -135,6 +142,12 @@ void info_drop_torn(void *page, const void *again)
 			    memcmp(&open->bucket[i].object[k], &open_again->bucket[i].object[k],
 				   sizeof(open->bucket[i].object[k])))
 				open->bucket[i].key[k] = 0;
+	/* The module counts a time before it adds it: sums that were read later hold all of them */
+	for (i = 0; stacks->page.kind == STACKBUF_PAIR_STACKS && i < STACKBUF_PAGE_PAIR_STACKS; i++)
+		if (stacks->stack[i].stack == stacks_again->stack[i].stack) {
+			stacks->stack[i].sum = stacks_again->stack[i].sum;
+			stacks->stack[i].longest = stacks_again->stack[i].longest;
+		}
 }
 
 bool record_probe(const struct record *r, unsigned int i, struct stackbuf_probe *probe)

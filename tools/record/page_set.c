@@ -187,6 +187,7 @@ size_t page_set_instances(struct page_set *set, struct instance **list)
 				pages_there(first, n, ARRAY_EVENTS, info->events_size) -
 				pages_there(first, n, ARRAY_STACKS, info->stacks_size);
 			new.have_info = true;
+			new.kept = !info->page.seq;
 			new.loaded = info->load_realtime_ns;
 			memcpy(new.release, info->release, sizeof(new.release));
 			make_printable(new.release, sizeof(new.release));
@@ -210,14 +211,16 @@ u64 page_set_newest(struct page_set *set)
 
 const struct instance *instance_default(const struct instance *list, size_t nr)
 {
-	const struct instance *with_info = NULL;
+	const struct instance *with_info = NULL, *kept = NULL;
 	size_t i;
 
 	for (i = 0; i < nr; i++) {
-		if (list[i].have_info && !list[i].missing)
+		if (list[i].have_info && !list[i].missing && !list[i].kept)
 			return &list[i];
+		if (list[i].have_info && !list[i].missing && !kept)
+			kept = &list[i];
 		if (list[i].have_info && !with_info)
 			with_info = &list[i];
 	}
-	return with_info ? with_info : nr ? list : NULL;
+	return kept ?: with_info ?: nr ? list : NULL;
 }

@@ -86,6 +86,8 @@ struct instance {
 	 * are unknown
 	 */
 	bool have_info;
+	/* It is only what was kept over a reset: any other is newer, whatever the clock says */
+	bool kept;
 	u64 missing;	/* missing pages, except the text log's */
 	u64 loaded;	/* time of loading, ns since 1970 */
 	/* The kernel's release, printable */
@@ -95,7 +97,10 @@ struct instance {
 /* Sort the set.  Return all loads in it, newest first; the caller frees *@list */
 size_t page_set_instances(struct page_set *set, struct instance **list);
 
-/* The load to read: the newest complete one, else the newest with info, else the newest */
+/*
+ * The load to read: the newest complete one, kept over a reset only if all are; else the newest
+ * with info, else the newest
+ */
 const struct instance *instance_default(const struct instance *list, size_t nr);
 
 /* The id of the load to read, 0 if there is none */

@@ -121,6 +121,7 @@ struct stack *stack_parse(struct stacks *s, const struct stackbuf_stacks_page *p
 	unsigned int i, n = 0, words;
 	u64 addr[STACKBUF_DEPTH_MAX], bits;
 	struct stack *stack;
+	bool stale;
 
 	/* Granule 0 is the page's header */
 	if (!granule || granule > 63)
@@ -148,17 +149,20 @@ struct stack *stack_parse(struct stacks *s, const struct stackbuf_stacks_page *p
 	stack = stacks_get(s, raw->id);
 	/*
 	 * Another copy of this page had the stack, too.  Counts only grow, so the copy with the
-	 * larger count is the later one.
+	 * larger count is the later one; and a stack that is stale stays so.
 	 */
-	if (stack->nr && raw->count < stack->count)
+	stale = raw->flags & STACKBUF_STACK_STALE || stack->stale;
+	if (stack->nr && raw->count < stack->count) {
+		stack->stale = stale;
 		return stack;
+	}
 	free(stack->addr);
 	stack->addr = xrealloc(NULL, n, sizeof(u64));
 	memcpy(stack->addr, addr, n * sizeof(u64));
 	stack->nr = n;
 	stack->cut = raw->flags & STACKBUF_STACK_CUT;
 	stack->rendered = raw->flags & STACKBUF_STACK_TEXT;
-	stack->stale = raw->flags & STACKBUF_STACK_STALE;
+	stack->stale = stale;
 	stack->count = raw->count;
 	stack->seen = raw->seen;
 	if (raw->flags & STACKBUF_STACK_FIRST) {

@@ -3,6 +3,7 @@
  * values.c - numbers and times as users write them
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -129,7 +130,8 @@ static bool parse_date(const char *text, u64 *ns)
 	}
 	if (*text || sec < 0)
 		return false;
-	*ns = sec * NSEC_PER_SEC + part;
+	/* From 2262 on: later than all events */
+	*ns = sec < LLONG_MAX / (s64)NSEC_PER_SEC ? sec * NSEC_PER_SEC + part : LLONG_MAX;
 	return true;
 }
 
@@ -140,8 +142,8 @@ static bool parse_duration(const char *text, u64 *ns)
 		const char *name;
 		u64 length, divisor;
 	} unit[] = {
-		{ "ms", 1, 1000 }, { "s", 1, 1 }, { "m", 60, 1 }, { "h", 3600, 1 },
-		{ "d", 86400, 1 },
+		{ "us", 1, 1000000 }, { "ms", 1, 1000 }, { "s", 1, 1 }, { "m", 60, 1 },
+		{ "h", 3600, 1 }, { "d", 86400, 1 },
 	};
 	size_t i;
 
@@ -199,5 +201,5 @@ const char *value_duration(void *field, const char *value)
 
 	if (!(parse_seconds(value, &end, ns) && !*end) && !parse_duration(value, ns))
 		*ns = 0;
-	return *ns ? NULL : "seconds, as 5 or 0.5, or with a unit, as 500ms, 2m or 1h, more than 0";
+	return *ns ? NULL : "seconds, as 5 or 0.5, or with a unit, as 500us, 2m or 1h, more than 0";
 }

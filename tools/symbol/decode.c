@@ -24,6 +24,9 @@
 #include <string.h>
 #include "symbol/decode.h"
 
+/* Longest text before the first frame of a line that is compared with what separates frames */
+#define PREFIX_MAX	512
+
 /* Longest path of a module or an image that is examined */
 #define ORIGIN_MAX	512
 
@@ -324,7 +327,8 @@ static bool is_separator(const char *text, size_t len, const char *line, size_t 
 		return true;
 	/* Newlines became blanks: the prefix of each frame separates it from the previous one */
 	traces_line_start(&s, text, len);
-	traces_line_start(&before, line, line_len);
+	/* What begins a line of a log is short: do not read all of a long line for each frame */
+	traces_line_start(&before, line, line_len < PREFIX_MAX ? line_len : PREFIX_MAX);
 	return s.len && text_ends_with(before.text, before.len, s.text);
 }
 
@@ -436,6 +440,14 @@ struct scan {
 	size_t at, end;	/* position of the frame */
 };
 
+/* As !text_trim(), but from the front: all of a long line is not read for each frame */
+static bool is_blank(const char *text, size_t len)
+{
+	while (len && isspace((unsigned char)*text))
+		text++, len--;
+	return !len;
+}
+
 static struct around look_around(struct decoder *d, const struct scan *s,
 				 const struct frame *f)
 {
@@ -450,8 +462,8 @@ static struct around look_around(struct decoder *d, const struct scan *s,
 		a.mark = mark_length(a.after + 1, a.after_len - 1);
 	a.mark += !!a.mark;
 	a.guess = text_ends_with(a.before, a.before_len, "? ") || (!s->done && d->question);
-	a.cut = a.after_len && *a.after == '=' && !text_trim(a.after + 1, a.after_len - 1);
-	if (f->sizeless && !f->decimal && !text_trim(a.after, a.after_len)) {
+	a.cut = a.after_len && *a.after == '=' && is_blank(a.after + 1, a.after_len - 1);
+	if (f->sizeless && !f->decimal && is_blank(a.after, a.after_len)) {
 		traces_line_start(&shape, a.before, a.before_len);
 		known = traces_known(&d->traces, &shape);
 		a.cut = known && known->frames && known->sized;

@@ -652,6 +652,8 @@ static void test_names(void)
 	u64 near[2] = { other[0] + 15, other[1] - 16 };
 	struct maker_event e = { .time = MAKER_LOAD, .comm = "x" };
 	static char zeroes[sizeof(kallsyms)];
+	struct stackbuf_stacks_page older;
+	unsigned int granule, granules;
 	struct capture c;
 	struct stack *s;
 	u32 id, texted, half, by_texts, stale;
@@ -691,6 +693,12 @@ static void test_names(void)
 	s = stacks_find(&r.stacks, stale);
 	symbols_name(&c.symbols, s);
 	CHECK(s->name_origin == NAMES_NONE && !strncmp(s->frame[0].text, "0xffff", 6));
+	/* An older copy of its page, in the page cache, which a scan finds later */
+	granule = stale & ((1ULL << m.info->id_bits) - 1);
+	older = m.stacks[granule / 64];
+	granule %= 64;
+	((struct stackbuf_stack *)older.granule[granule - 1])->flags &= ~STACKBUF_STACK_STALE;
+	CHECK(stack_parse(&r.stacks, &older, granule, &granules) == s && s->stale);
 	s = stacks_find(&r.stacks, id);
 	symbols_name(&c.symbols, s);
 	CHECK(s->name_origin == NAMES_NONE && s->named == 6);
@@ -1610,13 +1618,14 @@ static void test_text_disorder(void)
 	CHECK(text_drop_torn(page, m.text) && !page[0]);
 }
 
-/* Two copies of a page of outstanding objects, of deepest stacks, of modules: what both have */
+/* Two copies of a page of outstanding objects and their sums, of deepest stacks, of modules */
 static void test_info_disorder(void)
 {
 	struct stackbuf_pair_open_page open = { .page.kind = STACKBUF_PAIR_OPEN }, again;
 	struct stackbuf_depths_page depths = { .page.kind = STACKBUF_DEPTHS }, deeper;
 	struct stackbuf_pair_bucket *b = &open.bucket[14], *last = &again.bucket[14];
 	static struct stackbuf_info info = { .page.kind = STACKBUF_INFO }, newer;
+	struct stackbuf_pair_stacks_page sums = { .page.kind = STACKBUF_PAIR_STACKS }, later;
 	unsigned int i;
 
 	for (i = 0; i < STACKBUF_PAIR_BUCKET; i++) {
@@ -1651,6 +1660,37 @@ static void test_info_disorder(void)
 	info_drop_torn(&info, &newer);
 	for (i = 0; i < STACKBUF_MODULES; i++)
 		CHECK(!info.module[i].time == (i == 1 || i == 2 || i == STACKBUF_MODULES - 1));
+
+	/* A time was counted after the sums were read, before the counts were */
+	for (i = 0; i < STACKBUF_PAGE_PAIR_STACKS; i++)
+		sums.stack[i] = (struct stackbuf_pair_stack){
+			.stack = 1ULL << 32 | i, .sum = 100, .longest = 60, .closed = { 2 },
+		};
+	later = sums;
+	sums.stack[3].closed[5]++;
+	later.stack[3].sum = 9100;
+	later.stack[3].longest = 9000;
+	later.stack[4].stack = 2ULL << 32 | 4;
+	later.stack[4].sum = 7;
+	info_drop_torn(&sums, &later);
+	CHECK(sums.stack[3].sum == 9100 && sums.stack[3].longest == 9000);
+	CHECK(sums.stack[4].sum == 100 && sums.stack[2].sum == 100);
+}
+
+/* A load beside what was kept of one before a reset, when the clock began at the same date */
+static void test_newest(void)
+{
+	struct instance list[] = {
+		{ .id = 9, .have_info = true, .kept = true }, { .id = 5, .have_info = true },
+		{ .id = 3, .have_info = true },
+	};
+
+	CHECK(instance_default(list, 3)->id == 5);
+	list[1].missing = 1;
+	CHECK(instance_default(list, 3)->id == 3);
+	CHECK(instance_default(list, 2)->id == 9);
+	list[0].missing = 1;
+	CHECK(instance_default(list, 2)->id == 9 && !instance_default(list, 0));
 }
 
 /* An object that was being written when the memory was copied */
@@ -2358,6 +2398,7 @@ static const struct {
 	{ test_live_race, "read beside a writer: nothing torn" },
 	{ test_follow, "while it is followed nothing counts as lost that is there" },
 	{ test_half_open, "an object that was being written: not of a live copy" },
+	{ test_newest, "the load to read is none that was kept, if another is there" },
 	{ test_info_disorder,
 	  "copies of outstanding objects, not made in order: whole objects only" },
 	{ test_stacks_disorder, "copies of stacks, not made in order: whole stacks only" },
