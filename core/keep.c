@@ -265,9 +265,17 @@ static void keep_pages(enum keeper keeper)
 	}
 }
 
+/* The image of hibernation does not hold this memory, so there is no record to go on with */
+static bool is_ours(void)
+{
+	const struct stackbuf_page *first = memory.own;
+
+	return READ_ONCE(first->instance) == stackbuf_info.page.instance;
+}
+
 void sbuf_keep_stopped(bool panic)
 {
-	if (sbuf_is_kept())
+	if (sbuf_is_kept() && is_ours())
 		keep_pages(panic ? PANIC : OOPS);
 }
 
@@ -276,6 +284,11 @@ static DECLARE_DELAYED_WORK(keep_work, keep_info);
 
 static void keep_info(struct work_struct *work)
 {
+	if (!is_ours()) {
+		pr_err("keep: the memory has changed, as after hibernation: nothing is kept until stackbuf is loaded again\n");
+		stackbuf_info.kept_at = 0;
+		return;
+	}
 	keep_pages(WORKER);
 	/* The many pages of pairs take longer */
 	queue_delayed_work(sbuf_unbound_wq, &keep_work, has_pairs() ? HZ : HZ / 10);

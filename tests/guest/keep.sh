@@ -57,6 +57,14 @@ half_written() {
 	[ "$(dd if=/dev/mem bs=1M skip=$((${memory%:*} >> 20)) count=16 status=none | tr -d '\0' | wc -c)" = 0 ] || return
 	printf x | store 0x1400064 && no_memory "holds data that is not stackbuf's, at 0x9400000; to" "$memory" && printf '\0' | store 0x1400064
 }
+# As after hibernation
+changed() {
+	mark
+	insmod /t/big/stackbuf.ko keep="$memory" || return
+	insmod /t/big/stackbuf_claim.ko start="${memory%:*}" size=4096 wipe=1 2>/dev/null
+	sleep 1
+	since | grep 'stackbuf: keep: the memory has changed' && ! "$STACKBUF" info | grep '^kept over' && rmmod stackbuf
+}
 # le64 NUMBER...: as they are in memory
 le64() {
 	for number; do
@@ -150,6 +158,7 @@ if [ "$n" = 0 ] && [ -e /t/ramoops.ko ]; then
 	on_x86 "the kernel's map has no reservation above it" "what a driver has claimed in it is refused" claimed 0x8000000:32M
 	result "what a driver has left there is refused, and taken if asked" foreign "$memory"
 	result "a load that a reset cut short is no other's; a byte elsewhere is" half_written
+	result "memory that changes is no longer kept" changed
 	result "what earlier loads have left is not trusted" hostile
 fi
 insmod /t/big/stackbuf.ko "keep=$memory" || exit 1

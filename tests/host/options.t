@@ -317,7 +317,7 @@ times() {
 	chooses 't >= 995' --since 2023-11-14T22:29:50Z &&
 	chooses 't >= 995' --since 2023-11-14T23:59:50+0130 &&
 	chooses 't <= 65' --until 22:14:20.2 && chooses 't >= 0' --until 9999-12-31 && chooses 't >= 0' --until 2300-01-01 || return
-	! "$sane" -f "$made" log --since 9999-12-31 2>&1 | grep -v ': --since excludes all of them: loosen it$' || return
+	"$sane" -f "$made" log --since 9999-12-31 2>&1 >/dev/null | grep -q ': --since excludes all of them: loosen it$' || return
 	TZ=XYZ-2 chooses 't >= 995' --since 00:29:50 && TZ=XYZ-2 chooses 't >= 995' --since '2023-11-15 00:29:50' || return
 	# Times as --wall prints them, in any zone
 	for zone in UTC XYZ-5:30 ABC3; do
