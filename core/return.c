@@ -179,7 +179,7 @@ static int refuse_return(const struct sbuf_probe_request *request, int err)
 		{ -EINTR, "interrupted" },
 		{ -EOPNOTSUPP, "the kernel's trampoline for kretprobes was not found" },
 		{ -E2BIG,
-		  "this kernel has no fprobe, so each function takes a kretprobe: at most 500 at a time"
+		  "this kernel has no fprobe, so each function takes a kretprobe: at most 1000 for one pattern"
 		},
 		{ }
 	};

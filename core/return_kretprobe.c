@@ -12,8 +12,8 @@
 #include "symbol.h"
 #include "unwind.h"
 
-/* Hooking each function takes some 10 ms */
-#define HOOKS_MAX	500
+/* Hooking each function takes some 10 ms: ext4, with 600, takes some seconds */
+#define HOOKS_MAX	1000
 const unsigned int sbuf_hooks_most = HOOKS_MAX;
 
 /**

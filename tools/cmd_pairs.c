@@ -395,6 +395,8 @@ static void check_pair(const struct args *a, const char *name)
 	    (f->cpu.nr && !filter_single(&f->cpu, &value)))
 		die(EXIT_USAGE, "%s: the kernel selects here: it takes one --comm without *, ? and [], one --pid and one --cpu",
 		    command);
+	if (filter_single(&f->pid, &value))
+		close(override_process(value));
 	/* Filters exclude events of the wakers, and with them the times of what they wake */
 	if (a->given & BIT(OPT_WAKERS) && a->given & FILTERS)
 		die(EXIT_USAGE, "offcpu --wakers takes no --pid, --comm and --cpu, which would exclude wakers of the tasks that are meant");

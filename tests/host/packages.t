@@ -132,6 +132,8 @@ service() {
 		says 'mokutil --import /var/lib/dkms/mok.pub, reboot, and confirm' \
 			SAYS="modprobe: ERROR: could not insert 'stackbuf': $said" || return
 	done
+	printf '#!/bin/sh\nprintf "%%s\\n" "probe:places (charp)" "pid:a process (uint)"\n' >"$fake/modinfo" && chmod 755 "$fake/modinfo" &&
+		rm -f "$work/given" && says 'PARAMETERS: stackbuf has no parameter prob' PARAMETERS='prob=vfs_read pid=1' && [ ! -e "$work/given" ] || return
 	says 'not loaded: modprobe: ERROR: .*Invalid argument; dmesg has more' SAYS="modprobe: ERROR: x: Invalid argument" || return
 	# Words are split, patterns are not expanded
 	(cd / && PARAMETERS='probe=a,* pid=1' SAYS='' PATH="$fake:$PATH" "$top/scripts/service/stackbuf-service" start) &&

@@ -289,6 +289,17 @@ const char *override_comm(const struct filter *f)
 	return f->comms == 1 && !strpbrk(*f->comm, "*?[") ? *f->comm : NULL;
 }
 
+int override_process(u32 pid)
+{
+	int fd = syscall(SYS_pidfd_open, pid, 0);
+
+	if (fd < 0 && (errno == ESRCH || !pid))
+		die(1, "there is no process %u", pid);
+	if (fd < 0)
+		die(1, "%u is a thread: give its process", pid);
+	return fd;
+}
+
 void override_filter(struct overrides *p, const struct filter *f)
 {
 	char pid[16], cpu[16];

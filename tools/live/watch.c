@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 #include "ending.h"
@@ -65,13 +64,8 @@ static void check_filter(struct watch *w)
 
 	if (w->cgroup)
 		find_cgroup(w);
-	if (filter_single(&f->pid, &pid)) {
-		w->pidfd = syscall(SYS_pidfd_open, pid, 0);
-		if (w->pidfd < 0 && (errno == ESRCH || !pid))
-			die(1, "there is no process %u", pid);
-		if (w->pidfd < 0)
-			die(1, "%u is a thread: give its process", pid);
-	}
+	if (filter_single(&f->pid, &pid))
+		w->pidfd = override_process(pid);
 	if (filter_single(&f->cpu, &cpu) && cpu >= cpus)
 		die(1, "there is no CPU %u: this machine has %u, from 0", cpu, cpus);
 	if (!some_cpu(f, cpus))

@@ -89,6 +89,8 @@ void override_check(struct overrides *p, const struct stackbuf_info *info);
 void override_open(struct overrides *p);
 void override_parameter(struct overrides *p, enum parameter which, const char *value);
 
+/* Return a file descriptor of a process; end if there is none: the module filters by process */
+int override_process(u32 pid);
 /* Set the module's filters; clear those that @f does not limit to one process, CPU or command */
 void override_filter(struct overrides *p, const struct filter *f);
 

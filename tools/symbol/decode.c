@@ -327,7 +327,7 @@ static bool is_separator(const char *text, size_t len, const char *line, size_t 
 		return true;
 	/* Newlines became blanks: the prefix of each frame separates it from the previous one */
 	traces_line_start(&s, text, len);
-	/* What begins a line of a log is short: do not read all of a long line for each frame */
+	/* A log's prefix is short: do not read all of a long line for each frame */
 	traces_line_start(&before, line, line_len < PREFIX_MAX ? line_len : PREFIX_MAX);
 	return s.len && text_ends_with(before.text, before.len, s.text);
 }
