@@ -135,7 +135,7 @@ void sbuf_depth_expire(unsigned long text, unsigned long size, bool coming)
 
 	for (n = 0; n < STACKBUF_DEPTHS_MAX; n++) {
 		struct stackbuf_depth *depth = depth_at(n);
-		/* A concurrent sbuf_depth_note() writes no frame there: see E3 */
+		/* No sbuf_depth_note() writes a frame there any more: see sbuf_evict_expire() */
 		unsigned int nr = READ_ONCE(depth->nr);
 
 		for (i = 0; i < nr; i++)
