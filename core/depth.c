@@ -136,18 +136,20 @@ void sbuf_depth_expire(unsigned long text, unsigned long size, bool coming)
 	for (n = 0; n < STACKBUF_DEPTHS_MAX; n++) {
 		struct stackbuf_depth *depth = depth_at(n);
 		/* No sbuf_depth_note() writes a frame there any more: see sbuf_evict_expire() */
-		unsigned int nr = READ_ONCE(depth->nr);
+		u32 seq = READ_ONCE(depth->seq), nr = READ_ONCE(depth->nr);
 
 		for (i = 0; i < nr; i++)
 			if (stackbuf_decode_frame(&depth->frame[i], 1, stackbuf_info.base_addr,
 						  &pc) && pc - text <= size)
 				break;
-		if (i == nr)
+		/* D1.  If it is being written, or has been, its frames are not there */
+		if (i == nr || seq & 1 || cmpxchg(&depth->seq, seq, seq + 1) != seq)
 			continue;
-		WRITE_ONCE(depth->stale, true);
+		depth->stale = true;
 		/* Nothing runs there until it has come */
 		if (coming && depth->origin - text < size)
 			WRITE_ONCE(depth->bytes, 0);
+		smp_store_release(&depth->seq, seq + 2);	/* D1 */
 		bump_seq(depth);
 	}
 	if (coming)

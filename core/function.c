@@ -162,9 +162,7 @@ static void count_missed(const struct function_ops *own, unsigned long site)
 
 		if (!probe)
 			continue;
-		sbuf_add(&probe->missed, 1);
-		if (probe->role == STACKBUF_TRIGGERS)
-			sbuf_filter_trigger(sbuf_probe_number(probe));
+		sbuf_hit_missed(probe, &probe->missed);
 		/* Several probes without a role record one event only */
 		if (!probe->role)
 			break;
@@ -307,7 +305,7 @@ bool sbuf_function_is_ours(const char *name)
 		"is_ftrace_trampoline", "ftrace_ops_trampoline", "is_bpf_text_address",
 		"is_kprobe_", "kretprobe_find_ret_addr", "rcu_is_watching",
 		"rcu_read_unlock_special", "irq_work_queue", "arch_irq_work_raise",
-		"copy_from_kernel_nofault",
+		"copy_from_kernel_nofault", "kmem_cache_size",
 	};
 	unsigned int i;
 

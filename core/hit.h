@@ -176,4 +176,12 @@ static __always_inline s64 sbuf_hit(const struct stackbuf_probe *probe, unsigned
 	return id;
 }
 
+/* Count a hit inside a save in *@missed.  A trigger stops recording all the same */
+static inline void sbuf_hit_missed(const struct stackbuf_probe *probe, u64 *missed)
+{
+	sbuf_add(missed, 1);
+	if (probe->role == STACKBUF_TRIGGERS)
+		sbuf_filter_trigger(sbuf_probe_number(probe));
+}
+
 #endif /* STACKBUF_HIT_H */

@@ -491,6 +491,9 @@ static noinline void open_wait(const struct stackbuf_probe *probe, unsigned long
 		if (flags & WAIT_IN_MUTEX)
 			return;
 		key = guard_of(key);
+		/* Its end will seem to be that of the outer wait */
+		if (id == SBUF_NOT_ADMITTED)
+			sbuf_pair_lost(probe, 1);
 	}
 	if (!open_usual(probe, key, 0, id))
 		open_any(probe, key, 0, id);
@@ -692,7 +695,8 @@ void sbuf_pair_resume(void)
 
 	WRITE_ONCE(resumed, sbuf_now());
 	for (i = 1; i <= STACKBUF_PAIRS_MAX; i++)
-		if (READ_ONCE(pair_at(i)->probes))
+		/* A pair has a name before its list is live, and a number of probes only later */
+		if (READ_ONCE(pair_at(i)->name[0]))
 			sbuf_add(&pair_at(i)->refused, 1);
 }
 

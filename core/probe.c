@@ -114,9 +114,10 @@ void sbuf_probe_set(struct stackbuf_probe *probe, unsigned long addr, unsigned i
 /* ----------------------------------------------------------------- misses --- */
 
 /*
- * Held for a few instructions, with interrupts off, while the kernel's miss counts are copied.
- * Code that runs in any context only tries to acquire it, a limited number of times: the holder may
- * be the code that it interrupted, or run on a CPU that was stopped.  The count then keeps its last
+ * Held while the kernel's miss counts are copied, which may be those of a thousand kretprobes.  So
+ * interrupts stay on: only process context waits for it.  Code that runs in any context only tries
+ * to acquire it, a limited number of times: the holder may be the code that it interrupted, or run
+ * on a CPU that was stopped.  The count then keeps its last
  * value.  A concurrent reader of the record may find a probe's misses twice, here and in
  * missed_before, but always finds them at least once.
  */
@@ -131,14 +132,12 @@ static void take_missed(struct stackbuf_probe *probe)
 /* Return false if sbuf_missed_lock is held */
 static bool update_missed(struct stackbuf_probe *probe)
 {
-	unsigned long flags;
-
-	if (!raw_spin_trylock_irqsave(&sbuf_missed_lock, flags))
+	if (!raw_spin_trylock(&sbuf_missed_lock))
 		return false;
 	/* sbuf_probe_clear() may have run first */
 	if (probe->state == STACKBUF_PROBE_SET)
 		take_missed(probe);
-	raw_spin_unlock_irqrestore(&sbuf_missed_lock, flags);
+	raw_spin_unlock(&sbuf_missed_lock);
 	return true;
 }
 
@@ -155,16 +154,14 @@ void sbuf_probe_update_missed(void)
 
 void sbuf_probe_clear(struct stackbuf_probe *probe)
 {
-	unsigned long flags;
-
 	lockdep_assert_held(&sbuf_probe_mutex);
-	raw_spin_lock_irqsave(&sbuf_missed_lock, flags);
+	raw_spin_lock(&sbuf_missed_lock);
 	take_missed(probe);
 	sbuf_pair_lost(probe, probe->missed);
 	stackbuf_info.missed_before += probe->missed;
 	WRITE_ONCE(probe->missed, 0);
 	WRITE_ONCE(probe->state, STACKBUF_PROBE_PENDING);
-	raw_spin_unlock_irqrestore(&sbuf_missed_lock, flags);
+	raw_spin_unlock(&sbuf_missed_lock);
 	WRITE_ONCE(probe->functions, 0);
 	/* All that it matched may have been in a module that was unloaded */
 	if (strchr(probe->name, ':'))

@@ -74,9 +74,7 @@ void sbuf_return_record(const struct sbuf_hooks *own, unsigned long site, unsign
 		return;
 	}
 	if (unlikely(!sbuf_recursion_trylock(&handler, regs))) {
-		sbuf_add(&sbuf_place_of(probe)->returns.missed, 1);
-		if (probe->role == STACKBUF_TRIGGERS)
-			sbuf_filter_trigger(sbuf_probe_number(probe));
+		sbuf_hit_missed(probe, &sbuf_place_of(probe)->returns.missed);
 		return;
 	}
 	cpu = handler.cpu;
@@ -236,17 +234,16 @@ static void unhook(struct sbuf_hooks *own, const struct module *module)
 static void free_unhooked(struct sbuf_return *returns)
 {
 	struct sbuf_hooks **link = &returns->hooks, *own;
-	unsigned long flags;
 
 	while ((own = *link)) {
 		if (own->nr) {
 			link = &own->next;
 			continue;
 		}
-		raw_spin_lock_irqsave(&sbuf_missed_lock, flags);
+		raw_spin_lock(&sbuf_missed_lock);
 		sbuf_add(&returns->missed, sbuf_hooks_missed(own));
 		WRITE_ONCE(*link, own->next);	/* P3 */
-		raw_spin_unlock_irqrestore(&sbuf_missed_lock, flags);
+		raw_spin_unlock(&sbuf_missed_lock);
 		free_hooks(own);
 	}
 }

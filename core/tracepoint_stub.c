@@ -25,7 +25,7 @@ static void handle_stub(unsigned long site, unsigned long parent, struct ftrace_
 		     !sbuf_probe_records(of->probe)))
 		return;
 	if (unlikely(!sbuf_recursion_trylock(&handler, NULL))) {
-		sbuf_add(&of->probe->missed, 1);
+		sbuf_hit_missed(of->probe, &of->probe->missed);
 		return;
 	}
 	at = &handler.cpu->call_regs[handler.level];

@@ -662,6 +662,11 @@ with DYNAMIC_FTRACE "an interrupt's entry is recorded, inside of another handler
 note result
 
 stage hot functions
+# With KASAN, and events of all that it calls, a minute takes hours
+slow=
+! grep -q '^CONFIG_KASAN=y' /t/config || slow='KASAN: it would take hours'
+rounds=$(few 30 500)
+[ -z "$slow" ] || rounds=30
 # "make test" tries two: a lock that all contexts take, and the recorder's clock
 for name in $(few "_raw_spin_lock local_clock" "_raw_spin_lock memcpy preempt_count_add local_clock
 	kallsyms_lookup _printk printk schedule native_sched_clock"); do
@@ -675,7 +680,7 @@ for name in $(few "_raw_spin_lock local_clock" "_raw_spin_lock memcpy preempt_co
 		fi
 		facts
 		before=$(fact events_recorded)
-		run storm "$(few 30 500)" 100 300 "$nmi" >storm
+		run storm "$rounds" 100 300 "$nmi" >storm
 		stormed=$?
 		facts
 		set_list '' && [ $stormed = 0 ] || { cat storm; return 1; }
@@ -699,9 +704,7 @@ everything() {
 		check /proc/kallsyms
 }
 # wide.sh has them in "make test"
-# With KASAN, and events of all that it calls, a minute takes hours
-why=
-! grep -q '^CONFIG_KASAN=y' /t/config || why='KASAN: it would take hours'
+why=$slow
 grep -q '^CONFIG_DYNAMIC_FTRACE=y' /t/config || why='CONFIG_DYNAMIC_FTRACE is not set'
 [ ! -e /t/thorough ] || unless "$why" "all functions at once" everything
 
