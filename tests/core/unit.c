@@ -1139,7 +1139,15 @@ static bool waits_inside_of_waits(void)
 	EXPECT(nr_closed(2, 0) == 3);
 	/* Nothing is left */
 	sbuf_pair_close(&end, key, 0, 0);
-	return nr_closed(2, 0) == 3 && pair->unmatched == 1 && !pair->reopened && !pair->refused;
+	EXPECT(nr_closed(2, 0) == 3 && pair->unmatched == 1 && !pair->reopened && !pair->refused);
+	/* A filter excludes the inner one, whose end is not told from the outer one's */
+	sbuf_pair_open(&begin, key, spins, SBUF_NOT_ADMITTED);
+	EXPECT(!pair->refused);
+	sbuf_pair_open(&begin, key, 0, sleeper);
+	sbuf_pair_open(&begin, key, spins, SBUF_NOT_ADMITTED);
+	EXPECT(pair->refused == 1);
+	sbuf_pair_close(&end, key, 0, 0);
+	return true;
 }
 
 static sem_t done;
