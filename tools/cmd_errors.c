@@ -298,6 +298,7 @@ static void watch_paths(struct session *s, struct args *a, struct paths *p)
 	if (watch_events(&w, &p->errors, take_event))
 		report("an error whose first return was lost seems to come from one of its callers");
 	errors_end(&p->errors);
+	watch_restore(&w);
 	print_paths(p, &a->output);
 	if (!p->nr && !w.in_vain)
 		report("no error: these functions returned none of these errors, or were not called");

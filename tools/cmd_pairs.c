@@ -428,10 +428,15 @@ static void number_arguments(const struct args *a, char **name)
 	free(close);
 }
 
-/* Set a pair, wait, read the record again, and remove the pair before anything is printed */
-static void watch_pair(struct session *s, const struct args *a, struct overrides *b,
+/*
+ * Set a pair, wait, read the record again, and remove the pair before anything is printed.  Return
+ * when it was read
+ */
+static u64 watch_pair(struct session *s, const struct args *a, struct overrides *b,
 		       const char *name)
 {
+	u64 now;
+
 	interrupt_catch(SA_RESTART);
 	/* If the reader of the output ends, the pair must still be removed */
 	signal(SIGPIPE, SIG_IGN);
@@ -448,11 +453,13 @@ static void watch_pair(struct session *s, const struct args *a, struct overrides
 		report("%s is watched%s", name, a->duration ? "" : ": Ctrl-C ends it");
 	interrupt_wait(NULL, 0, a->duration ?: ~0ULL);
 	session_load(s);
+	now = session_now(s);
 	if (override_restore(b))
 		die(1, "%s", b->error);
 	override_close(b);
 	signal(SIGPIPE, SIG_DFL);
 	interrupt_release();
+	return now;
 }
 
 void cmd_pairs(struct args *a)
@@ -462,6 +469,7 @@ void cmd_pairs(struct args *a)
 	unsigned int number = 0, nr = 0;
 	char *name, *left, *only;
 	bool live = args_live(a);
+	u64 now;
 
 	if (a->given & BIT(OPT_LONGER)) {
 		cmd_slow(a);
@@ -472,6 +480,7 @@ void cmd_pairs(struct args *a)
 	if (live)
 		override_load_module(&b);
 	cmd_begin(&s, a, false);
+	now = session_now(&s);
 	session_report_missing(&s);
 	if (live && name && !next_pair(&s.record, &number, name))
 		number_arguments(a, &name);
@@ -481,7 +490,7 @@ void cmd_pairs(struct args *a)
 		if (!name && a->command == LATENCY)
 			die(EXIT_USAGE, "no pair is set: name a FUNCTION, or OPEN and CLOSE (see stackbuf latency -h)");
 		check_pair(a, name ?: "slab");
-		watch_pair(&s, a, &b, name ?: "slab");
+		now = watch_pair(&s, a, &b, name ?: "slab");
 	} else if (a->given & FILTERS) {
 		die(1, "%s was set before: its totals are of all tasks and CPUs, and cannot be filtered",
 		    name ?: "the pair");
@@ -507,7 +516,7 @@ void cmd_pairs(struct args *a)
 		die(EXIT_USAGE, "--folded and --flame show one pair: name one of the %u that are set",
 		    nr);
 	for (number = 0; next_pair(&s.record, &number, name); )
-		print_pair(&s, a, number, session_now(&s));
+		print_pair(&s, a, number, now);
 	cmd_end(&s, a);
 	free(name);
 }

@@ -128,6 +128,7 @@ void cmd_slow(struct args *a)
 	report_count(slow.unsure, "event is left out: another probe at its function records numbers, too; remove it from the parameter probe",
 		     "events are left out: other probes at their functions record numbers, too; remove them from the parameter probe");
 	slow.t.missed += slow.unsure;
+	watch_restore(&w);
 	cmd_print_pair(a, &slow.t, 0);
 	watch_finish(&w);
 	patterns_free(&w.patterns);

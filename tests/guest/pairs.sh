@@ -191,7 +191,7 @@ asleep() {
 }
 # On one CPU, two that wait for each other: in each of 1,000 rounds one of them sleeps
 woken() {
-	one_line 'there is no process 4194304' "$STACKBUF" leaks --pid 4194304 -D 1 &&
+	one_line 'there is no process 4194303' "$STACKBUF" offcpu --pid 4194303 -D 1 &&
 		one_line 'takes no --pid, --comm and --cpu' "$STACKBUF" offcpu --wakers --pid 1 -D 1 || return 1
 	"$STACKBUF" offcpu --wakers -D 3 --json >json 2>err &
 	for _ in $(seq 100); do ! grep -q wakers $P/pair || break; sleep 0.1; done

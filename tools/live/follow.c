@@ -308,12 +308,12 @@ static struct stack *use_first(const struct follower *ctx, struct stackbuf_event
 	return stack;
 }
 
-/* Return false if @file is a pipe whose reader has ended */
+/* Return false if @file is a pipe or a socket whose reader has ended */
 static bool has_reader(FILE *file)
 {
 	struct pollfd p = { .fd = fileno(file) };
 
-	return poll(&p, 1, 0) <= 0 || !(p.revents & POLLERR);
+	return poll(&p, 1, 0) <= 0 || !(p.revents & NO_READER);
 }
 
 /*
@@ -353,13 +353,17 @@ static void print_events(struct follower *ctx, bool all)
 	ctx->watermark = newest;
 	if (!wanted)
 		interrupted = 1;
+	errno = 0;
 	if (fflush(ctx->o->file) || ferror(ctx->o->file)) {
+		/* Otherwise it cannot be written: the disk is full */
+		const bool cut_short = interrupted && errno == EINTR;
+
 		/* Keep the error: watch_finish() ends by SIGPIPE */
 		if (ctx->hooks && !has_reader(ctx->o->file)) {
 			interrupted = 1;
 			return;
 		}
-		if (ctx->hooks && interrupted) {
+		if (ctx->hooks && cut_short) {
 			/* Continue: the probes must be removed, even if the reader is slow */
 			report("interrupted while printing: the output is incomplete");
 			/*
@@ -368,6 +372,7 @@ static void print_events(struct follower *ctx, bool all)
 			 */
 			__fpurge(ctx->o->file);
 			clearerr(ctx->o->file);
+			report_lost(ctx);
 			return;
 		}
 		die(1, "cannot write: %m");

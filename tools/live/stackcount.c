@@ -380,9 +380,14 @@ static void subtract(const void *node, VISIT visit, void *arg)
 	struct counter *ctx = arg;
 	const struct tally *t = *(struct tally *const *)node;
 	const struct tally key = { .id = t->id };
+	struct tally **of;
 
-	if ((visit == postorder || visit == leaf) && t->labelled)
-		tally_of(ctx, &key)->reported += t->total;
+	if ((visit == postorder || visit == leaf) && t->labelled) {
+		/* Do not add one, as the tree is being walked: it would have no total */
+		of = tfind(&key, &ctx->tallies, tally_order);
+		if (of)
+			(*of)->reported += t->total;
+	}
 }
 
 /* -------------------------------------------------------------- commands --- */
@@ -520,6 +525,8 @@ static void count_live(struct counter *ctx)
 		take_rest(ctx);
 		twalk_r(ctx->tallies, subtract, ctx);
 	}
+	/* A pager may hold up what follows */
+	watch_restore(w);
 	print_totals(ctx);
 	if (w->o->format == FORMAT_TEXT)
 		fputs("Detaching...\n", w->o->file);

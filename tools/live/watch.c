@@ -272,6 +272,30 @@ static void report_pending(const struct overrides *p)
 		       p->pending[i], (int)strcspn(p->pending[i], ":"), p->pending[i]);
 }
 
+/*
+ * The module makes one event of probes at one place only if they record the same.  Who watches
+ * returns tells the others' events apart
+ */
+static void report_twice(const struct watch *w)
+{
+	const struct overrides *p = &w->overrides;
+	const struct patterns *ours = &w->patterns;
+	struct stackbuf_probe probe;
+	unsigned int i;
+	size_t n;
+
+	for (i = 0; probe_next(w->o->record, &i, &probe); ) {
+		for (n = 0; n < ours->nr && strcmp(ours->pattern[n].text, probe.name) &&
+		     !strstr(ours->pattern[n].text, "%return"); n++)
+			;
+		if (n == ours->nr && !probe.role && probe.addr &&
+		    (probe.tag || probe.way == STACKBUF_PROBE_BY_RETURN) &&
+		    bsearch(&probe.addr, p->addr, p->addrs, sizeof(u64), order_u64))
+			report("the probe %s records calls of that function, too, so that they may count twice: remove it from the parameter probe",
+			       probe.name);
+	}
+}
+
 void watch_begin(struct watch *w)
 {
 	struct overrides *p = &w->overrides;
@@ -295,6 +319,7 @@ void watch_begin(struct watch *w)
 	if (p->left_out)
 		report("%llu more functions match and are left out: the kernel does not let them be traced, or stackbuf calls them for each event",
 		       p->left_out);
+	report_twice(w);
 	report_off(w);
 	w->started = watch_now();
 }
@@ -309,7 +334,7 @@ u64 watch_now(void)
 
 /* Besides signals, these end it: the output lost its reader, the process of --pid ended */
 #define ENDS(w)	{									\
-	{ .fd = STDOUT_FILENO },	/* POLLERR: a pipe without a reader */		\
+	{ .fd = STDOUT_FILENO },							\
 	{ .fd = (w)->pidfd, .events = POLLIN },						\
 }
 
@@ -318,7 +343,7 @@ bool watch_over(const struct watch *w)
 	struct pollfd p[] = ENDS(w);
 
 	return interrupted || (w->duration && watch_now() - w->started >= w->duration) ||
-	       (poll(p, ARRAY_SIZE(p), 0) > 0 && (p[0].revents & POLLERR || p[1].revents & POLLIN));
+	       (poll(p, ARRAY_SIZE(p), 0) > 0 && (p[0].revents & NO_READER || p[1].revents & POLLIN));
 }
 
 void watch_wait(const struct watch *w, u64 ns)
@@ -365,6 +390,12 @@ void watch_end(struct watch *w)
 		die(1, "%s", w->overrides.error);
 }
 
+void watch_restore(struct watch *w)
+{
+	if (override_restore(&w->overrides))
+		die(1, "%s", w->overrides.error);
+}
+
 void watch_finish(struct watch *w)
 {
 	static const char *const refused[] = {
@@ -378,8 +409,7 @@ void watch_finish(struct watch *w)
 	struct record *r = xcalloc(1, sizeof(*r));
 	unsigned int i;
 
-	if (override_restore(&w->overrides))
-		die(1, "%s", w->overrides.error);
+	watch_restore(w);
 	if (!access(w->overrides.dir, F_OK)) {
 		if (steady_read_info(w->source, r))
 			die(1, "%s", w->source->error);
@@ -399,7 +429,7 @@ void watch_finish(struct watch *w)
 		close(w->pidfd);
 	/* All is restored.  If the output has no reader, end by SIGPIPE as other programs do */
 	fflush(stdout);
-	if (ferror(stdout) && poll(&reader, 1, 0) > 0 && reader.revents & POLLERR) {
+	if (ferror(stdout) && poll(&reader, 1, 0) > 0 && reader.revents & NO_READER) {
 		signal(SIGPIPE, SIG_DFL);
 		raise(SIGPIPE);
 	}

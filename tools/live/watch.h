@@ -221,6 +221,9 @@ struct watch {
 	u64 missed, lost[STACKBUF_COUNTERS];
 };
 
+/* Events of poll() for a pipe or a socket without a reader */
+#define NO_READER	(POLLERR | POLLHUP)
+
 /* Return true if the format adds up events by command */
 bool watch_sums(const struct watch *w);
 
@@ -252,7 +255,8 @@ u64 watch_events(struct watch *w, void *arg,
 void watch_prepare(struct watch *w);	/* choose functions, set filters */
 void watch_begin(struct watch *w);	/* set probes */
 void watch_end(struct watch *w);	/* restore probes, but not yet filters */
-void watch_finish(struct watch *w);	/* restore filters; report missed hits */
+void watch_restore(struct watch *w);	/* restore filters, unless that is done */
+void watch_finish(struct watch *w);	/* the same; report missed hits */
 
 /*
  * Return true if it is time to end: --duration, an interrupt, the process of --pid or the output's
