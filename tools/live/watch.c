@@ -343,7 +343,8 @@ bool watch_over(const struct watch *w)
 	struct pollfd p[] = ENDS(w);
 
 	return interrupted || (w->duration && watch_now() - w->started >= w->duration) ||
-	       (poll(p, ARRAY_SIZE(p), 0) > 0 && (p[0].revents & NO_READER || p[1].revents & POLLIN));
+	       (poll(p, ARRAY_SIZE(p), 0) > 0 &&
+		(p[0].revents & NO_READER || p[1].revents & POLLIN));
 }
 
 void watch_wait(const struct watch *w, u64 ns)
