@@ -117,9 +117,9 @@ void sbuf_probe_set(struct stackbuf_probe *probe, unsigned long addr, unsigned i
  * Held while the kernel's miss counts are copied, which may be those of a thousand kretprobes.  So
  * interrupts stay on: only process context waits for it.  Code that runs in any context only tries
  * to acquire it, a limited number of times: the holder may be the code that it interrupted, or run
- * on a CPU that was stopped.  The count then keeps its last
- * value.  A concurrent reader of the record may find a probe's misses twice, here and in
- * missed_before, but always finds them at least once.
+ * on a CPU that was stopped.  The count then keeps its last value.  A concurrent reader of the
+ * record may find a probe's misses twice, here and in missed_before, but always finds them at least
+ * once.
  */
 DEFINE_RAW_SPINLOCK(sbuf_missed_lock);
 

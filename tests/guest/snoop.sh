@@ -355,6 +355,12 @@ refusals() {
 	"$STACKBUF" count -D 0.1 vfs_read >out 2>err || return
 	grep -qx "stackbuf: limit=5: its count begins again when this ends" err && [ "$(cat $P/limit)" = 5 ] || { cat err; return 1; }
 	echo 0 >$P/limit
+	# The disk is full when the last event ends it
+	while [ ! -e wrote ]; do writes 5; sleep 0.1; done &
+	"$STACKBUF" snoop -D 20 -n 5 --json vfs_write >/dev/full 2>err
+	status=$?
+	touch wrote && wait $!
+	is "$status == 1" && grep -q '^stackbuf: cannot write: No space left on device$' err && [ -z "$(cat $P/probe)" ] || { cat err; return 1; }
 	# Each call of vfs_write is two events; one of the same probe is one
 	echo vfs_write@arg1,vfs_read >$P/probe && "$STACKBUF" count -D 0.1 vfs_write vfs_read 2>err >out && echo >$P/probe || return
 	grep 'the probe vfs_write@arg1 records calls' err && is "$(grep -c 'records calls' err) == 1" || { cat err; return 1; }

@@ -326,6 +326,7 @@ static void print_events(struct follower *ctx, bool all)
 	u64 newest = ctx->watermark;
 	size_t i, n = 0;
 	bool wanted = true;
+	int error = 0;
 
 	events_sort(e, ctx->events);
 	if (ctx->events && e[ctx->events - 1].time > newest)
@@ -347,23 +348,23 @@ static void print_events(struct follower *ctx, bool all)
 		else
 			output_event(ctx->o, &e[i]);
 		ctx->printed++;
+		if (!error && ferror(ctx->o->file))
+			error = errno;
 	}
 	ctx->events -= i;
 	memmove(e, e + i, ctx->events * sizeof(*e));
 	ctx->watermark = newest;
 	if (!wanted)
 		interrupted = 1;
-	errno = 0;
 	if (fflush(ctx->o->file) || ferror(ctx->o->file)) {
-		/* Otherwise it cannot be written: the disk is full */
-		const bool cut_short = interrupted && errno == EINTR;
-
+		error = error ?: errno;
 		/* Keep the error: watch_finish() ends by SIGPIPE */
 		if (ctx->hooks && !has_reader(ctx->o->file)) {
 			interrupted = 1;
 			return;
 		}
-		if (ctx->hooks && cut_short) {
+		/* Another error is one of writing, as with a full disk */
+		if (ctx->hooks && interrupted && error == EINTR) {
 			/* Continue: the probes must be removed, even if the reader is slow */
 			report("interrupted while printing: the output is incomplete");
 			/*
@@ -375,7 +376,7 @@ static void print_events(struct follower *ctx, bool all)
 			report_lost(ctx);
 			return;
 		}
-		die(1, "cannot write: %m");
+		die(1, "cannot write: %s", strerror(error));
 	}
 	report_lost(ctx);
 }

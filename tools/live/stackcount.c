@@ -525,7 +525,6 @@ static void count_live(struct counter *ctx)
 		take_rest(ctx);
 		twalk_r(ctx->tallies, subtract, ctx);
 	}
-	/* A pager may hold up what follows */
 	watch_restore(w);
 	print_totals(ctx);
 	if (w->o->format == FORMAT_TEXT)

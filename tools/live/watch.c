@@ -273,8 +273,8 @@ static void report_pending(const struct overrides *p)
 }
 
 /*
- * The module makes one event of probes at one place only if they record the same.  Who watches
- * returns tells the others' events apart
+ * For probes at one place that record the same, the module makes one event; for others, one each.
+ * Commands that watch returns tell these apart
  */
 static void report_twice(const struct watch *w)
 {

@@ -255,8 +255,9 @@ u64 watch_events(struct watch *w, void *arg,
 void watch_prepare(struct watch *w);	/* choose functions, set filters */
 void watch_begin(struct watch *w);	/* set probes */
 void watch_end(struct watch *w);	/* restore probes, but not yet filters */
-void watch_restore(struct watch *w);	/* restore filters, unless that is done */
-void watch_finish(struct watch *w);	/* the same; report missed hits */
+/* Restore filters, unless that is done: call it before output that a pager may hold up */
+void watch_restore(struct watch *w);
+void watch_finish(struct watch *w);	/* watch_restore(); report missed hits */
 
 /*
  * Return true if it is time to end: --duration, an interrupt, the process of --pid or the output's
