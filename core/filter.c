@@ -135,19 +135,19 @@ static enum sbuf_admission passes_filters(const struct task_struct *task,
 	    /* Racy with sbuf_filter_apply() and with a rename of the task, harmlessly */
 	    data_race((comm[0] & comm_mask[0]) != want[0] || (comm[1] & comm_mask[1]) != want[1])) {
 		sbuf_count(STACKBUF_EXCLUDED);
-		return SBUF_EXCLUDED;
+		return SBUF_NOT_ADMITTED;
 	}
 	every = READ_ONCE(filter->every);
 	if (every > 1 && (this_cpu_inc_return(sampled_events) - 1) % every) {
 		sbuf_count(STACKBUF_NOT_SAMPLED);
-		return SBUF_NOT_TAKEN;
+		return SBUF_NOT_SAMPLED;
 	}
 	if (READ_ONCE(filter->limit) && atomic64_dec_if_positive((atomic64_t *)&filter->left) < 0) {
 		/* No event can finish the countdown any more */
 		if (is_counting_down())
 			stop();
 		sbuf_count(STACKBUF_OVER_LIMIT);
-		return SBUF_NOT_TAKEN;
+		return SBUF_NOT_SAMPLED;
 	}
 	if (likely(!is_counting_down()))
 		return SBUF_ADMITTED;
@@ -155,7 +155,7 @@ static enum sbuf_admission passes_filters(const struct task_struct *task,
 		return SBUF_COUNTED_DOWN;
 	undo_limit();
 	sbuf_count(STACKBUF_LOST_OFF);
-	return SBUF_NOT_TAKEN;
+	return SBUF_NOT_SAMPLED;
 }
 
 enum sbuf_admission sbuf_filter_admit(const struct task_struct *task, enum stackbuf_context context)
@@ -168,7 +168,7 @@ enum sbuf_admission sbuf_filter_admit(const struct task_struct *task, enum stack
 	if (state == STACKBUF_ENABLED)
 		return SBUF_ADMITTED;
 	sbuf_count(STACKBUF_LOST_OFF);
-	return SBUF_EXCLUDED;
+	return SBUF_NOT_ADMITTED;
 }
 
 void sbuf_filter_settle(enum sbuf_admission as, bool recorded)

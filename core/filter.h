@@ -20,13 +20,6 @@ struct sbuf_filter {
 /* Written under the lock of parameters; takes effect at sbuf_filter_apply() */
 extern struct sbuf_filter sbuf_filter;
 
-enum sbuf_admission {
-	SBUF_EXCLUDED,		/* as other filters name, or recording is off */
-	SBUF_NOT_TAKEN,		/* not in the sample, over the limit, after the countdown */
-	SBUF_ADMITTED,
-	SBUF_COUNTED_DOWN,	/* admitted as one of the last events, after a trigger's hit */
-};
-
 /*
  * Decide whether an event of @task is to be recorded while sbuf_recording_unfiltered() is false.
  * If not, count it.  Preemption is disabled until sbuf_filter_settle() is called for an event that

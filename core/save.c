@@ -235,11 +235,11 @@ noinline s64 sbuf_save_filtered(struct sbuf_save save)
 	/* Stay on the CPU that the filter checks */
 	preempt_disable_notrace();
 	as = sbuf_filter_admit(sbuf_saved_task(&save), save.context);
-	if (as >= SBUF_ADMITTED) {
+	if (as > 0) {
 		result = sbuf_recall_or_walk(&save, true);
 		sbuf_filter_settle(as, result > 0 || result == SBUF_NOT_WAITED_FOR);
 	} else if (save.flags & SBUF_REFERS && sbuf_recording()) {
-		result = as == SBUF_EXCLUDED ? SBUF_NOT_ADMITTED : SBUF_NOT_SAMPLED;
+		result = as;
 	}
 	preempt_enable_notrace();
 	return result;

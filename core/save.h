@@ -106,7 +106,8 @@ static __always_inline s64 sbuf_recall_or_walk(const struct sbuf_save *save, boo
  *
  * Context: Any context.
  * Return: the stack's id; 0 if the event was not recorded, which is counted.  With SBUF_TASK, an
- *	error of sbuf_unwind_task(); with SBUF_REFERS, SBUF_NOT_ADMITTED and what follows it.
+ *	error of sbuf_unwind_task(); with SBUF_REFERS, a negative enum sbuf_admission or
+ *	SBUF_NOT_WAITED_FOR.
  */
 static __always_inline s64 sbuf_save(const struct sbuf_save *save)
 {

@@ -40,13 +40,20 @@ enum sbuf_flags {
 	SBUF_REFERS = 0x20,	/* a pair will refer to the stack that the probe saves */
 };
 
-/* Returned by sbuf_save() with SBUF_REFERS: filters name what they exclude ... */
-#define SBUF_NOT_ADMITTED	(-1)
-/* ... but not what a sample or a limit leaves out */
-#define SBUF_NOT_SAMPLED	(-3)
 /*
- * Recorded where RCU does not watch, so nothing waits for what a pair does with the stack.  No
- * error of sbuf_unwind_task() has this value
+ * What filters decide about an event.  sbuf_save() with SBUF_REFERS returns the negative ones, as
+ * filters name what they exclude, but a sample or a limit does not name what it leaves out
+ */
+enum sbuf_admission {
+	SBUF_NOT_SAMPLED = -3,	/* not in the sample, over the limit, after the countdown */
+	SBUF_NOT_ADMITTED = -1,	/* as other filters name, or recording is off */
+	SBUF_ADMITTED = 1,
+	SBUF_COUNTED_DOWN,	/* admitted as one of the last events, after a trigger's hit */
+};
+
+/*
+ * Returned, too: recorded where RCU does not watch, so nothing waits for what a pair does with the
+ * stack.  No error of sbuf_unwind_task() has this value
  */
 #define SBUF_NOT_WAITED_FOR	(-2)
 
