@@ -293,10 +293,17 @@ void sbuf_filter_apply(void)
 
 void sbuf_filter_apply_limit(void)
 {
-	/* Without a limit the old one lasts until the next line, and must not seem to be reached */
+	atomic64_t *left = (atomic64_t *)&stackbuf_info.filter.left;
+
+	/*
+	 * An event may find the old limit with the new number, or the reverse, and no order avoids
+	 * that.  So without a limit enough are left for any event.
+	 */
 	if (sbuf_filter.limit)
-		atomic64_set((atomic64_t *)&stackbuf_info.filter.left, sbuf_filter.limit);
+		atomic64_set(left, sbuf_filter.limit);
 	sbuf_filter_apply();
+	if (!sbuf_filter.limit)
+		atomic64_set(left, U32_MAX);
 }
 
 void sbuf_filter_apply_every(void)

@@ -467,7 +467,7 @@ void cmd_pairs(struct args *a)
 	struct overrides b = { .lock = -1 };
 	struct session s = { 0 };
 	unsigned int number = 0, nr = 0;
-	char *name, *left, *only;
+	char *name, *only;
 	bool live = args_live(a);
 	u64 now;
 
@@ -480,13 +480,14 @@ void cmd_pairs(struct args *a)
 	if (live)
 		override_load_module(&b);
 	cmd_begin(&s, a, false);
+	if (live && override_restore_left(b.dir, s.record.info.page.instance))
+		session_load(&s);
 	now = session_now(&s);
 	session_report_missing(&s);
 	if (live && name && !next_pair(&s.record, &number, name))
 		number_arguments(a, &name);
 	number = 0;
-	left = live ? override_left(b.dir, s.record.info.page.instance, "pair") : NULL;
-	if (live && (left || !next_pair(&s.record, &number, name))) {
+	if (live && !next_pair(&s.record, &number, name)) {
 		if (!name && a->command == LATENCY)
 			die(EXIT_USAGE, "no pair is set: name a FUNCTION, or OPEN and CLOSE (see stackbuf latency -h)");
 		check_pair(a, name ?: "slab");
@@ -498,7 +499,6 @@ void cmd_pairs(struct args *a)
 		report("%s is set already: objects opened before are included, and --duration is ignored",
 		       name ?: "a pair");
 	}
-	free(left);
 	for (number = 0; next_pair(&s.record, &number, name); )
 		nr++;
 	if (!nr)

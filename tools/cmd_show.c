@@ -17,7 +17,7 @@ void cmd_info(struct session *s, struct output *o, struct args *a)
 	(void)a;
 	session_need_info(s);
 	if (s->source.live)
-		o->left = override_left(override_dir(), s->record.info.page.instance, NULL);
+		o->left = override_left(override_dir(), s->record.info.page.instance);
 	output_info(o, s->source.name, &s->set, s->instance, s->instances);
 }
 

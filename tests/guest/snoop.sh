@@ -300,6 +300,13 @@ restored() {
 	return $refused
 }
 
+killed_leaks() {
+	"$STACKBUF" leaks vfs_open@arg1 fput@arg1 >out 2>err &
+	until grep -q vfs_open $P/pair; do usleep 50000; done
+	kill -KILL $!
+	! wait $! 2>/dev/null
+}
+
 # What a killed command has left is named by info, and by the next command, which restores it if it still is so
 left_behind() {
 	mkdir -p /run
@@ -319,12 +326,12 @@ left_behind() {
 	"$STACKBUF" count -D 0.1 vfs_fsync >out 2>err
 	grep "^stackbuf: probe: set by" err && [ "$(cat $P/comm)" = hand ] && echo >$P/comm && parameters >after && cmp before after || { cat err after; return 1; }
 	# A pair that it has left has older objects
-	"$STACKBUF" leaks vfs_open@arg1 fput@arg1 >out 2>err &
-	until grep -q vfs_open $P/pair; do usleep 50000; done
-	kill -KILL $! && wait $! 2>/dev/null
+	killed_leaks
 	"$STACKBUF" leaks vfs_open@arg1 fput@arg1 -D 0.1 >out 2>err
 	grep '^stackbuf: pair: set by process' err && [ -z "$(cat $P/pair)" ] || { cat err; return 1; }
-	echo slab >$P/pair && "$STACKBUF" leaks -D 0.1 2>err >out && grep 'set already: objects opened before are included' err || return
+	# One that was set before it is shown
+	echo slab >$P/pair && killed_leaks && "$STACKBUF" leaks -D 0.1 2>err >out && grep '^stackbuf: pair: set by process' err &&
+		grep 'set already: objects opened before are included' err && [ "$(cat $P/pair)" = slab ] || { cat err; return 1; }
 	# It runs: nothing is left
 	echo >$P/pair && start s snoop --comm xyz vfs_write && ! "$STACKBUF" info | grep 'left behind' && finish INT
 }

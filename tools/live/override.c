@@ -472,10 +472,10 @@ static bool was_left(const char *now, const char *before, const char *set)
 }
 
 /*
- * Name the parameters that a killed command left set, unless they were changed since; with @only,
- * just this one.  With @restore, set them back
+ * Name the parameters that a killed command left set, unless they were changed since.  With
+ * @restore, set them back
  */
-static char *left_by(struct overrides *p, bool restore, const char *only)
+static char *left_by(struct overrides *p, bool restore)
 {
 	char *process, *text = NULL, *now;
 	const char *name, *before, *set;
@@ -486,7 +486,7 @@ static char *left_by(struct overrides *p, bool restore, const char *only)
 	json_object_foreach(parameters, name, value) {
 		before = json_string_value(json_array_get(value, 0));
 		set = json_string_value(json_array_get(value, 1));
-		if (!before || (only && strcmp(name, only)))
+		if (!before)
 			continue;
 		probes = !strcmp(name, "probe");
 		now = read_value(p, name);
@@ -508,29 +508,43 @@ static char *left_by(struct overrides *p, bool restore, const char *only)
 	return now;
 }
 
-char *override_left(const char *dir, u64 instance, const char *only)
+/* Call left_by() unless the lock is held: then the command still runs */
+static char *left_if_ended(struct overrides *p, bool restore)
 {
-	struct overrides b = { .dir = dir, .instance = instance };
 	char path[PATH_MAX], *text = NULL;
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/probe", dir);
+	snprintf(path, sizeof(path), "%s/probe", p->dir);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	/* If the lock is held, the command still runs */
-	if (fd >= 0 && !flock(fd, LOCK_SH | LOCK_NB))
-		text = left_by(&b, false, only);
+	if (fd >= 0 && !flock(fd, (restore ? LOCK_EX : LOCK_SH) | LOCK_NB))
+		text = left_by(p, restore);
 	if (fd >= 0)
 		close(fd);
 	return text;
 }
 
-static void restore_left(struct overrides *p)
+char *override_left(const char *dir, u64 instance)
 {
-	char *text = left_by(p, true, NULL);
+	struct overrides b = { .dir = dir, .instance = instance };
 
-	if (text)
+	return left_if_ended(&b, false);
+}
+
+static bool report_restored(char *text)
+{
+	bool any = text;
+
+	if (any)
 		report("%s; restored", text);
 	free(text);
+	return any;
+}
+
+bool override_restore_left(const char *dir, u64 instance)
+{
+	struct overrides b = { .dir = dir, .instance = instance };
+
+	return report_restored(left_if_ended(&b, true));
 }
 
 void override_open(struct overrides *p)
@@ -558,7 +572,7 @@ void override_open(struct overrides *p)
 	}
 	if (access(path, W_OK))
 		die(1, "%s: %s; run it as root", path, strerror(errno));
-	restore_left(p);
+	report_restored(left_by(p, true));
 	atexit(at_exit);
 	overrides = p;
 	ending_undo(ENDING_PARAMETERS, write_back);

@@ -107,10 +107,12 @@ int override_set(struct overrides *p, struct source *s, const struct matches *c,
 
 /*
  * Describe the parameters that a killed command left set, as "comm, probe: set by process 1
- * (stackbuf snoop x), which was killed"; the caller frees it.  NULL: none.  @only: only this
- * parameter
+ * (stackbuf snoop x), which was killed"; the caller frees it.  NULL: none
  */
-char *override_left(const char *dir, u64 instance, const char *only);
+char *override_left(const char *dir, u64 instance);
+
+/* Set them back, and report it.  Return true if there were any */
+bool override_restore_left(const char *dir, u64 instance);
 
 /*
  * Record that @name had the value @before and that @set is about to be written; @set is NULL for a
