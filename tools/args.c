@@ -103,6 +103,8 @@ static void check_together(const struct args *a)
 		die(EXIT_USAGE, "--top is for text, --folded and --json: a profile or graph shows all");
 	if (a->given & BIT(OPT_LOG) && format && format != FORMAT_JSON)
 		die(EXIT_USAGE, "--log is for text and --json: totals have no order");
+	if (a->given & BIT(OPT_LOG) && a->output.top)
+		die(EXIT_USAGE, "--top is for totals: with --log, --last N keeps the newest N");
 	if (a->output.percent && format && format != FORMAT_JSON)
 		die(EXIT_USAGE, "--percent is for text and --json");
 	if (a->output.wall && format == FORMAT_PERF)

@@ -12,8 +12,10 @@ static void read_side(struct session *s, struct output *o, struct wanted *wanted
 	wanted->file = (struct words){ (char **)file, !!*file };
 	session_open(s, wanted);
 	session_load(s);
+	session_load_steady(s);
 	session_report_missing(s);
 	session_report_sampled(s);
+	session_report_unsure(s);
 	session_report_evicted(s);
 	session_add_names(s);
 	o->record = &s->record;

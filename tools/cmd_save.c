@@ -17,7 +17,7 @@ static u32 stopped_by(void)
 {
 	struct stackbuf_info *info = xcalloc(1, sizeof(*info));
 	FILE *f = fopen(DEBUGFS "/info", "re");
-	u32 stopped;
+	u32 stopped = 0;
 
 	if (!f || fread(info, STACKBUF_PAGE_SIZE, 1, f) != 1)
 		die(1, "%s: cannot be read: %m (was the module removed?)", DEBUGFS "/info");
@@ -40,7 +40,7 @@ static bool is_set(void)
 
 static void wait_for_trigger(void)
 {
-	u32 stopped;
+	u32 stopped = 0;
 
 	if (!is_set())
 		die(1, "no trigger is set: write PLACE[:EVENTS] to %s", TRIGGER);

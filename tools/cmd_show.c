@@ -117,7 +117,7 @@ void cmd_count(struct session *s, struct output *o, struct args *a)
 	struct record *rec = &s->record;
 	bool events = filter_events(&a->wanted.filter);
 	struct stack *stack;
-	u64 unsure, lacking;
+	u64 lacking;
 	size_t nr, i;
 
 	session_load_steady(s);
@@ -136,9 +136,7 @@ void cmd_count(struct session *s, struct output *o, struct args *a)
 			     nr ? rec->event : &(struct stackbuf_event){ 0 }, nr);
 		return;
 	}
-	unsure = (u64)(s->set.changed + rec->rebuilt) * PAGE_EVENTS_MAX + rec->half;
-	if (unsure)
-		report("totals may be too small, by at most %llu events in all", unsure);
+	session_report_unsure(s);
 	/*
 	 * Overwritten events were added to the counts of their stacks: check if each was.  On a
 	 * running system, and in its snapshots, some were counted after the table was read.

@@ -68,7 +68,9 @@ static void open_folded(struct session *s)
 		xasprintf("%s and %u more", w->file.word[0], w->file.nr - 1);
 	s->folded = true;
 	if (!w->totals)
-		die(1, "%s: holds folded stacks, which count and diff read",
+		die(1, folded_is_pipe(w->file.word[0]) ?
+			    "%s: is a pipe: from one, folded stacks alone are read, by count and diff: name a file" :
+			    "%s: holds folded stacks, which count and diff read",
 		    s->source.name);
 	if (filter_events(&w->filter))
 		die(1, "%s: holds folded stacks, which are totals: no filter can choose among events",
@@ -252,6 +254,15 @@ void session_report_source(const struct session *s)
 		report("this is instance %016llx%s; %zu more in %s: see info and --instance",
 		       s->chosen->id, s->chosen == s->instance ? ", the newest" : "",
 		       s->instances - 1, s->source.name);
+}
+
+void session_report_unsure(const struct session *s)
+{
+	const struct record *r = &s->record;
+	u64 unsure = (u64)(s->set.changed + r->rebuilt) * PAGE_EVENTS_MAX + r->half;
+
+	if (unsure)
+		report("totals may be too small, by at most %llu events in all", unsure);
 }
 
 void session_report_sampled(const struct session *s)

@@ -165,6 +165,10 @@ refusals() {
 		refused 1 'folded: holds folded stacks, and options does not' -f folded -f options count &&
 		refused 2 '--prefix is for --folded' -f folded count --prefix a && refused 2 'the name of one frame' -f folded count --folded --prefix 'a;b' &&
 		refused 2 'the name of one frame' -f folded count --folded --prefix '' && refused 2 '--prefix is not for "log"' -f options log --prefix a || return
+	refused 1 'is a pipe: from one, folded stacks alone are read' -f - log <folded || return
+	# What has no line end is not kept
+	(echo 'a;b 3' && head -c 17M /dev/zero && printf '\na;b 4') | "$sane" -f - count --folded >out 2>err &&
+		[ "$(cat out)" = 'a;b 7' ] && grep '1 line is left out, the first is line 2: it has more than 16 MiB$' err || return
 	# Neither is taken for folded stacks
 	printf 'some text\n' >text && refused 1 'is neither a snapshot nor a dump' -f text count && : >text && refused 1 'is empty' -f text log || return
 	refused 1 'standard input: is empty' -f - count <text || return

@@ -411,6 +411,9 @@ END
 perf_names() {
 	cp -r "$made" "$dir/hash" && LC_ALL=C sed -i 's/worker/#orker/g' "$dir/hash/events" && "$sane" -f "$dir/hash" log --perf >"$dir/out" || return
 	[ "$(grep -c '^_orker ' "$dir/out")" = "$("$plain" -f "$made" log --perf | grep -c '^worker ')" ] && ! grep '^[# ]' "$dir/out" || return
+	# An empty name
+	LC_ALL=C sed -i 's/#orker/\x00orker/g' "$dir/hash/events" && "$sane" -f "$dir/hash" log --perf >"$dir/out" || return
+	[ "$(grep -c '^? [0-9]' "$dir/out")" = "$("$plain" -f "$made" log --perf | grep -c '^worker ')" ] && ! grep '^?[^ ]' "$dir/out" || return
 	refused 2 'does not begin with "#"' -f "$made" count --folded --prefix '#1 prod'
 }
 
@@ -471,6 +474,10 @@ profiles_of_functions() {
 	grep -q '^event overwritten [1-9]' "$dir/all" && grep -q '^tag ' "$dir/all" || return
 	# The events that were overwritten are in its duration: 20,000 us
 	"$sane" -f "$dir/laps" count --pprof | zcat | protoc --decode=Profile -I "$here/helpers" "$here/helpers/profile.proto" | grep -q '^10: 19999[0-9]*$' || return
+	# Without an event it has none
+	cat "$dir/laps/"{info,stacks,text} >"$dir/no_laps" || return
+	"$sane" -f "$dir/no_laps" count --pprof | zcat | protoc --decode=Profile -I "$here/helpers" "$here/helpers/profile.proto" >"$dir/out" &&
+		grep -q '^1 ' "$dir/out" && ! grep '^10:' "$dir/out" || return
 	"$sane" -f "$dir/laps" count --pprof --function 'known_*' | labels | sort | diff "$dir/all" - | head -n 5 >"$dir/out"
 	[ ! -s "$dir/out" ] || { cat "$dir/out"; return 1; }
 }

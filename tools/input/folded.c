@@ -21,12 +21,16 @@
 /* No program has more frames; drawing them recurses for each frame */
 #define FRAMES_MAX	30000
 
-enum line { STACK, NOTHING, NOT_WHOLE, NO_STACK, TOO_DEEP };
+/* More than that many names take; what is not text may have no line end for gigabytes */
+#define LINE_MAX	(16 << 20)
+
+enum line { STACK, NOTHING, NOT_WHOLE, NO_STACK, TOO_DEEP, TOO_LONG };
 
 static const char *const left_out[] = {
 	[NOT_WHOLE] = "its count is not a whole number of up to 64 bits, from 0",
 	[NO_STACK] = "it is not a stack with its count: outermost;...;innermost count",
 	[TOO_DEEP] = "it has more than 30000 frames",
+	[TOO_LONG] = "it has more than 16 MiB",
 };
 
 /* The last blank or tab, which precedes the count */
@@ -115,6 +119,13 @@ const char *folded_explain(int fd)
 	return why;
 }
 
+bool folded_is_pipe(const char *path)
+{
+	struct stat st;
+
+	return !strcmp(path, "-") || (!stat(path, &st) && S_ISFIFO(st.st_mode));
+}
+
 bool folded_is(const char *path, bool empty)
 {
 	bool is = false, first = true;
@@ -125,12 +136,10 @@ bool folded_is(const char *path, bool empty)
 	u64 count;
 	FILE *f;
 
-	if (!strcmp(path, "-"))
+	if (folded_is_pipe(path))
 		return true;
-	if (stat(path, &st) || !(S_ISREG(st.st_mode) || S_ISFIFO(st.st_mode)))
+	if (stat(path, &st) || !S_ISREG(st.st_mode))
 		return false;
-	if (S_ISFIFO(st.st_mode))
-		return true;
 	f = fopen(path, "re");
 	if (!f)
 		return false;
@@ -219,6 +228,14 @@ struct reading {
 	const char *why;	/* the reason for leaving that one out */
 };
 
+static void leave_out(struct reading *r, enum line kind, const char *text)
+{
+	if (r->others++)
+		return;
+	r->first = r->nr;
+	r->why = (kind == NO_STACK ? explain_line(text) : NULL) ?: left_out[kind];
+}
+
 static void read_line(struct reading *r, char *text, size_t len)
 {
 	u64 count, frames = 1;
@@ -233,10 +250,8 @@ static void read_line(struct reading *r, char *text, size_t len)
 		frames++;
 	if (frames > FRAMES_MAX)
 		kind = TOO_DEEP;
-	if (left_out[kind] && !r->others++) {
-		r->first = r->nr;
-		r->why = (kind == NO_STACK ? explain_line(text) : NULL) ?: left_out[kind];
-	}
+	if (left_out[kind])
+		leave_out(r, kind, text);
 	if (kind != STACK)
 		return;
 	r->stacks++;
@@ -245,15 +260,36 @@ static void read_line(struct reading *r, char *text, size_t len)
 		die(1, "%s: line %llu: the total is beyond 64 bits", r->name, r->nr);
 }
 
+/*
+ * Read up to the next line end.  Return the number of bytes, of which the first LINE_MAX are in
+ * @line; -1: there are no more lines
+ */
+static ssize_t get_line(FILE *f, char *line)
+{
+	ssize_t len = 0;
+	int c;
+
+	while ((c = getc_unlocked(f)) != EOF && c != '\n') {
+		if (len < LINE_MAX)
+			line[len] = c;
+		len++;
+	}
+	line[len < LINE_MAX ? len : LINE_MAX] = '\0';
+	return c == EOF && !len ? -1 : len;
+}
+
 static void read_lines(struct folded *all, FILE *f, const char *name)
 {
 	struct reading r = { .all = all, .name = name, .why = "" };
-	char *line = NULL, *at, *end;
-	size_t room = 0;
+	char *line = xrealloc(NULL, LINE_MAX + 1, 1), *at, *end;
 	ssize_t len;
 
-	while ((len = getline(&line, &room, f)) > 0) {
-		len -= line[len - 1] == '\n';
+	while ((len = get_line(f, line)) >= 0) {
+		if (len > LINE_MAX) {
+			r.nr++;
+			leave_out(&r, TOO_LONG, line);
+			continue;
+		}
 		/* Some lines end in only a CR */
 		for (at = line; (end = memchr(at, '\r', line + len - at)); at = end + 1)
 			read_line(&r, at, end - at);

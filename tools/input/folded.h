@@ -13,6 +13,9 @@
  */
 bool folded_is(const char *path, bool empty);
 
+/* Return true if it can be read only once */
+bool folded_is_pipe(const char *path);
+
 /* Describe a file that is almost folded stacks, or has traces: a sentence without "it", or NULL */
 const char *folded_explain(int fd);
 

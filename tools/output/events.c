@@ -142,8 +142,10 @@ void output_event(const struct output *o, const struct stackbuf_event *e)
 	output_comm(e->comm, comm);
 	if (o->format == FORMAT_PERF) {
 		/* As in output_folded_comm(): "#" begins a comment, and a blank a frame */
-		if (strchr("# ", *comm))
-			*comm = *comm ? '_' : '?';
+		if (!*comm)
+			strcpy(comm, "?");
+		else if (strchr("# ", *comm))
+			*comm = '_';
 		fprintf(o->file, "%s %u/%u [%03u] %s: 1 stackbuf:\n", comm, e->tgid, e->pid,
 			e->cpu, when);
 	} else {

@@ -245,7 +245,9 @@ static void put_head(struct pprof *p, u64 from, u64 to)
 			put_number(&p->message, PROFILE_TIME_NANOS,
 				   info->load_realtime_ns + from - info->load_ns);
 	}
-	put_number(&p->message, PROFILE_DURATION_NANOS, to - from);
+	/* Without an event there is no end */
+	if (to > from)
+		put_number(&p->message, PROFILE_DURATION_NANOS, to - from);
 }
 
 static bool write_gzip(FILE *file, const struct message *m)

@@ -22,7 +22,7 @@ struct pages {
 static void __attribute__((format(printf, 3, 4)))
 add_line(struct pages *p, const struct record *r, const char *format, ...)
 {
-	char line[1024];
+	char line[SNAPSHOT_LINE];
 	va_list args;
 	size_t len;
 

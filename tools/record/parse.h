@@ -36,6 +36,8 @@ extern const char *const array_name[ARRAYS];
  * "host NAME" (the machine's) and "frame ADDRESS NAME".  Readers ignore other lines.
  */
 #define SNAPSHOT_TEXT	(STACKBUF_PAGE_SIZE - sizeof(struct stackbuf_page))
+/* More than the longest line, a frame with a symbol of KSYM_NAME_LEN and a module's name */
+#define SNAPSHOT_LINE	1024
 
 /* One page */
 struct found_page {

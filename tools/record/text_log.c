@@ -63,9 +63,9 @@ static const char *parse_text_record(struct record *r, const char *p, const char
 	bool more = false;
 	u64 id = 0;
 
-	while (*d >= '0' && *d <= '9' && id <= 0xffffffff)
-		id = id * 10 + *d++ - '0';
-	if (*d != ' ' || id > 0xffffffff)
+	for (; d < end && *d >= '0' && *d <= '9' && id <= 0xffffffff; d++)
+		id = id * 10 + *d - '0';
+	if (d == end || *d != ' ' || id > 0xffffffff)
 		return NULL;
 	while (line < end) {
 		/* The record ends at padding, the unused part of the page, or another record */

@@ -86,7 +86,7 @@ static void read_snapshot(struct symbols *s, const char *text)
 	const char *end = text + strnlen(text, SNAPSHOT_TEXT), *nl;
 
 	for (; (nl = memchr(text, '\n', end - text)); text = nl + 1) {
-		char line[512], *name;
+		char line[SNAPSHOT_LINE], *name;
 		size_t len = nl - text;
 		u64 addr;
 
