@@ -32,6 +32,8 @@ UNIT ?= n
 
 PREFIX ?= /usr/local
 DESTDIR ?=
+# kbuild and tools/Makefile run elsewhere
+override DESTDIR := $(if $(DESTDIR),$(if $(filter /%,$(firstword $(DESTDIR))),,$(CURDIR)/)$(DESTDIR))
 # The scripts that are useful on machines that run the module.
 programs := scripts/stackbuf-crash scripts/stackbuf-decode
 pages := $(wildcard man/*.[1-9])
@@ -73,6 +75,9 @@ headers_package := $(if $(rpm),kernel-devel,linux-headers)-$(release)
 # Print one line and stop.  $(,) is a comma in that line.
 , := ,
 fail = { echo "stackbuf: $(1)" >&2; exit 1; }
+# Blanks, and what make or the shell would take for its own
+checked_name = [ -z "$$(printf %s "$$PWD" | LC_ALL=C tr -d 'A-Za-z0-9/._+=,@~\200-\377-')" ] || \
+	$(call fail,$(1) cannot work in a directory with such a character in its name: $$PWD)
 
 .PHONY: all module tools load unload install install-tools install-headers uninstall dist deb rpm setup check test test-ci test-all test-long demo bench clean help \
 	test-suite test-debug test-arm64 test-matrix test-limits test-faults test-fuzz test-kernel test-order \
@@ -80,7 +85,7 @@ fail = { echo "stackbuf: $(1)" >&2; exit 1; }
 
 all: module tools
 	@echo 'built $(module:$(CURDIR)/%=%) for kernel $(release)$(if $(wildcard build/tools/stackbuf),$(,) and build/tools/stackbuf)'
-	@[ '$(release)' != "$$(uname -r)" ] || echo 'next: sudo make load PARAMS=probe=vfs_read; sudo build/tools/stackbuf log --last 3'
+	@[ '$(release)' != "$$(uname -r)" ] || echo 'next: sudo make load$(foreach name,BUILD TESTS,$(if $(filter command%,$(origin $(name))), $(name)=$($(name)))) PARAMS=probe=vfs_read$(if $(wildcard build/tools/stackbuf),; sudo build/tools/stackbuf log --last 3)'
 	@[ '$(release)' = "$$(uname -r)" ] || echo 'next: scripts/machine/stackbuf-vm -h shows how to try it in a virtual machine'
 
 # The package for DKMS lacks these
@@ -106,8 +111,9 @@ module: checked-kdir checked-sizes
 .PHONY: checked-kdir checked-sizes checked-built checked-root
 
 checked-kdir:
-	@[ $(words $(CURDIR)) = 1 ] && [ $(words $(BUILD)) = 1 ] && [ $(words $(KDIR)) = 1 ] || \
-		$(call fail,kbuild cannot work in directories with blanks in their names: $(CURDIR) $(BUILD) $(KDIR))
+	@$(call checked_name,kbuild)
+	@[ $(words $(BUILD)) = 1 ] && [ $(words $(KDIR)) = 1 ] || \
+		$(call fail,kbuild cannot work in directories with blanks in their names: $(BUILD) $(KDIR))
 	@[ -e '$(KDIR)/Makefile' ] || if [ '$(origin KDIR)' = file ]; then \
 		$(call fail,no headers for the running kernel $(release): install the package $(headers_package)$(,) or name a kernel's build directory: make KDIR=DIRECTORY (for a Debian kernel kept apart: KDIR=\`scripts/machine/stackbuf-kernel 6.1\`/build); the command alone$(,) by make tools$(,) needs none); \
 	else \
@@ -152,7 +158,7 @@ tools_make = flock tools $(MAKE) -C tools --no-print-directory O='$(CURDIR)/buil
 wanted := $(filter tools install-tools,$(MAKECMDGOALS))
 lacking = echo 'stackbuf: $(if $(wanted),cannot build,left out) the command stackbuf: install the packages $(1)' >&2$(if $(wanted),; exit 1)
 tools:
-	@[ $(words $(CURDIR)) = 1 ] || $(call fail,make cannot work in a directory with blanks in its name: $(CURDIR))
+	@$(call checked_name,make)
 	+@if [ ! -e tools/Makefile ]; then :; \
 	elif ! command -v $(firstword $(CC)) >/dev/null; then \
 		$(call lacking,gcc and $(if $(rpm),glibc-devel,libc6-dev)); \
@@ -237,7 +243,7 @@ uninstall:
 # The files that git tracks, as they are in the work tree; in an unpacked archive, all files except
 # those that were built
 dist: archive := build/stackbuf-$(VERSION).tar.gz
-dist: epoch := $(or $(SOURCE_DATE_EPOCH),$(shell git -C '$(CURDIR)' log -1 --format=%ct 2>/dev/null),$(shell stat -c %Y Makefile))
+dist: epoch := $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct 2>/dev/null),$(shell stat -c %Y Makefile))
 dist:
 	@mkdir -p build
 	@if [ -e .git ]; then git ls-files -z; else find . -path ./build -prune -o ! -type d -printf '%P\0'; fi >'$(archive).list' && \
@@ -359,7 +365,7 @@ help:
 	@echo '                ~/linux/build, or that of a Debian kernel which is fetched for this:'
 	@echo '                make KDIR=`scripts/machine/stackbuf-kernel 6.12`/build'
 	@echo '                scripts/machine/stackbuf-vm -k 6.12 DIRECTORY boots it in QEMU and runs DIRECTORY/run'
-	@echo 'BUILD=DIRECTORY put what is built there'
+	@echo 'BUILD=DIRECTORY put the module there (make module: from a source that cannot be written)'
 	@echo 'EVENTS_KB=$(EVENTS_KB)  STACKS_KB=$(STACKS_KB)  TEXT_KB=$(TEXT_KB)  PAIRS_KB=$(PAIRS_KB)'
 	@echo '                size of event ring, stack table, text log, pairs: 4 to 262144 (text log:'
 	@echo '                4096; pairs: from 24, or 0), multiples of 4'

@@ -17,7 +17,7 @@ ccflags-y += -I$(stackbuf-prefix)/include/stackbuf
 stackbuf-symbols := $(firstword $(wildcard \
 	$(stackbuf-prefix)/lib/stackbuf/$(KERNELRELEASE)/Module.symvers \
 	/lib/modules/$(KERNELRELEASE)/extra/stackbuf/Module.symvers \
-	/var/lib/dkms/stackbuf/kernel-$(KERNELRELEASE)-*/module/Module.symvers))
+	$(foreach arch,x86_64 aarch64,/var/lib/dkms/stackbuf/kernel-$(KERNELRELEASE)-$(arch)/module/Module.symvers)))
 
 KBUILD_EXTRA_SYMBOLS += $(stackbuf-symbols)
 

@@ -160,7 +160,7 @@ by_gdb() {
 	cmp <(sed '1,/^begin$/d' "$work/gdb") <("$stackbuf" -f "$work/out/elf" log --last 100) || return
 	# Without symbols: one line that reports what is missing
 	! gdb -nx -q -batch -ex "core-file $work/out/elf-paging" -ex "source $work/scripts/debugger/stackbuf-gdb.py" -ex 'stackbuf' \
-		>"$work/gdb" 2>&1
+		>"$work/gdb" 2>&1 || return
 	tail -n 1 "$work/gdb" | grep 'vmlinux is not loaded'
 }
 

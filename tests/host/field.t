@@ -161,7 +161,8 @@ in_one_line() {
 
 # 40,000 frames within other text, in one line
 long_line() {
-	printf 'vfs_read+0x15d/0x370 foo %.0s' {1..40000} >"$dir/log" && limited 10 "$sane" decode --folded "$dir/log" >"$dir/out" 2>&1
+	printf 'vfs_read+0x15d/0x370 foo %.0s' {1..40000} >"$dir/log" && limited 10 "$sane" decode --folded "$dir/log" >"$dir/out" 2>&1 &&
+		grep '^stackbuf: 39999 frames are left out' "$dir/out"
 }
 
 # With split DWARF the inlined functions are in another file

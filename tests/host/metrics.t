@@ -121,7 +121,7 @@ never_back() {
 	rm -f "$prom"
 	"$sane" -f "$b" metrics -o "$prom" --top 100 && cp "$prom" "$dir/first" && "$sane" -f "$a" metrics -o "$prom" --top 100 || return
 	[ "$(of "$prom" stackbuf_events_total)" = 5125 ] && [ "$(of "$prom" stackbuf_ring_events)" = 1000 ] || { cat "$prom"; return 1; }
-	series "$prom"
+	series "$prom" || return
 	join -t $'\t' <(grep -v '^#' "$dir/first" | sed 's/ \([^ ]*\)$/\t\1/' | sort) <(sed 's/ \([^ ]*\)$/\t\1/' "$dir/series" | sort) |
 		awk -F '\t' '/^stackbuf_(events_total|events_recalled_total|stack_events_total)/ { n++; if ($3 < $2) { print; bad = 1 } } END { exit bad || n != 10 }' || return
 	# Another load begins at 0

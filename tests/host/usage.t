@@ -134,6 +134,9 @@ alone() {
 	for file in "$top"/man/*; do
 		[ -e "$root/usr/local/share/man/man${file##*.}/${file##*/}" ] || { echo "no ${file##*/}"; return 1; }
 	done
+	# A relative one begins where make runs
+	make_there install-tools KDIR=/nonexistent DESTDIR=pkg && diff -r "$root" "$work/tree/pkg" && [ ! -e "$work/tree/tools/pkg" ] &&
+		make_there uninstall KDIR=/nonexistent DESTDIR=pkg && [ -z "$(find "$work/tree/pkg" ! -type d)" ] || return
 	# Installed pages have the version, those of the tree have none
 	[ ! -e "$root/lib" ] && "$root/usr/local/sbin/stackbuf" --version | grep -F "stackbuf $version," &&
 		grep "^\.TH .* \"stackbuf $version\" " "$root/usr/local/share/man/man8/stackbuf.8" &&
@@ -161,6 +164,16 @@ find_reader() {
 removed() {
 	make_there uninstall KDIR=/nonexistent DESTDIR="$work/root" && [ -z "$(find "$work/root" ! -type d)" ] &&
 		make_there uninstall KDIR=/nonexistent release=9.9.9-none PREFIX="$work/root"
+}
+
+# Of the directory, where the shell, make or kbuild would go astray
+odd_names() {
+	local name
+	for name in co:lon "q'uote" 'pct%x' 'par(en)' 'bl ank'; do
+		mkdir "$work/$name" && cp "$top/Makefile" "$work/$name/" &&
+			refuses 2 "make cannot work in a directory with such a character in its name: .*/${name//[()]/.}\$" make -s -C "$work/$name" --no-print-directory tools &&
+			refuses 2 "kbuild cannot work in a directory with such a character in its name: .*/${name//[()]/.}\$" make -s -C "$work/$name" --no-print-directory module || return
+	done
 }
 
 # Nothing is installed
@@ -271,6 +284,7 @@ results_table() {
 	result "installed scripts find the command beside them" find_reader
 	result "make uninstall removes all of it, without a kernel" removed
 	result "make tools and make install-tools without libraries: their packages are named" libraries
+	result "names of directories in which make, a shell or kbuild goes astray are refused" odd_names
 	result "KDIR is not a kernel that was configured: what to name" not_configured
 	result "make load: a parameter that does not exist, and a key that the kernel does not know" load
 	result "tests/results puts what was printed into the table, all of it or nothing" results_table

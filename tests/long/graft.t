@@ -67,6 +67,11 @@ bad_input() {
 		"$graft" "$tree" && rm "$tree/lib/stackbuf/.grafted" && "$graft" "$tree" && "$graft" --remove "$tree" && [ ! -e "$tree/lib/stackbuf" ] || return
 	small_tree "$tree" && "$graft" "$tree" && echo '/* mine */' >"$tree/lib/stackbuf/core/mine.c" &&
 		refused 'core/mine.c was added or changed' "$tree" || return
+	# With the beginning of a name of ours, a hidden one, one that git ignores
+	for file in core/print .mine my.patch; do
+		small_tree "$tree" && "$graft" "$tree" && { [ "$file" != my.patch ] || { git -C "$tree" add -A && git -C "$tree" commit -qm graft && echo '*.patch' >>"$tree/.git/info/exclude"; }; } &&
+			echo mine >"$tree/lib/stackbuf/$file" && refused "lib/stackbuf/$file was added or changed" --remove "$tree" || return
+	done
 	# Any file that no build makes; what the message says leads on
 	small_tree "$tree" && cp -a "$tree" "$work/orig2" && "$graft" "$tree" && touch "$tree/lib/stackbuf/"{notes.txt,save.o} &&
 		refused 'lib/stackbuf/notes.txt was added or changed' "$tree" && refused 'notes.txt was added or changed' --remove "$tree" &&
