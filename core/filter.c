@@ -89,7 +89,8 @@ static void stop(void)
 
 static bool is_counting_down(void)
 {
-	return READ_ONCE(stackbuf_info.trigger) &&
+	/* F2: before trigger_left */
+	return smp_load_acquire(&stackbuf_info.trigger) &&
 		!(READ_ONCE(stackbuf_info.state) & STACKBUF_FROZEN_TRIGGER);
 }
 
@@ -103,7 +104,7 @@ void sbuf_filter_trigger(u32 number)
 	atomic64_set(&trigger_due, events);
 	WRITE_ONCE(stackbuf_info.trigger_left, events);
 	WRITE_ONCE(stackbuf_info.trigger_ns, sbuf_now());
-	/* F1: before events are counted, and before update_filtered() looks */
+	/* F1, F2: after what is left, before events are counted and update_filtered() looks */
 	if (cmpxchg(&stackbuf_info.trigger, 0, number))
 		return;
 	if (events)

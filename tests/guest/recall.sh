@@ -186,6 +186,15 @@ interrupts() {
 
 # An interrupt that came during a save is served when that ends, within the handler of the probe
 within() {
+	# What else a timer interrupts is unfit now and then, with KASAN more often
+	for _ in 1 2 3 4 5; do
+		within_once && return
+		is "$(fact differed) == 0 && $within >= 20" || return
+	done
+	return 1
+}
+
+within_once() {
 	insmod /t/big/stackbuf.ko verify=64 probe=vfs_read,vfs_write,update_process_times &&
 		dd if=/dev/zero of=/dev/null bs=1 count=500000 2>/dev/null || return
 	facts
