@@ -38,6 +38,8 @@ static inline enum stackbuf_context sbuf_kprobe_context(const struct kprobe *kpr
 	unsigned int count = preempt_count();
 
 #ifdef CONFIG_X86_64
+	/* Elsewhere counted NMIs would hide that a breakpoint is in one */
+	static_assert(NMI_MASK & NMI_OFFSET << 1);
 	/* The optimiser changes flags concurrently, but never this one */
 	if (!(data_race(kprobe->flags) & KPROBE_FLAG_FTRACE) &&
 	    (unsigned long)(regs + 1) != regs->sp && (unsigned long)&regs->ss != regs->sp)

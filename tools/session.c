@@ -67,10 +67,11 @@ static void open_folded(struct session *s)
 	s->source.name = w->file.nr == 1 ? xstrdup(w->file.word[0]) :
 		xasprintf("%s and %u more", w->file.word[0], w->file.nr - 1);
 	s->folded = true;
+	if (!w->totals && folded_is_pipe(w->file.word[0]))
+		die(1, "%s: is a pipe: from one, folded stacks alone are read, by count and diff: name a file",
+		    s->source.name);
 	if (!w->totals)
-		die(1, folded_is_pipe(w->file.word[0]) ?
-			    "%s: is a pipe: from one, folded stacks alone are read, by count and diff: name a file" :
-			    "%s: holds folded stacks, which count and diff read",
+		die(1, "%s: holds folded stacks, which count and diff read",
 		    s->source.name);
 	if (filter_events(&w->filter))
 		die(1, "%s: holds folded stacks, which are totals: no filter can choose among events",
