@@ -345,7 +345,7 @@ help:
 	@echo 'make test       try everything once, in virtual machines: ten minutes or more'
 	@echo 'make check      warnings of compilers, style, documents: minutes'
 	@echo 'make test-ci    both'
-	@echo 'make test-all   all of each test on two kernels, and the soak: an hour'
+	@echo 'make test-all   all of each test on two kernels, and the soak: more than an hour'
 	@echo 'make test-long  the test of recall with a longer load: ROUNDS=3 times that of make test-all'
 	@echo 'make test-suite, test-debug, test-arm64, test-matrix, test-limits, test-faults'
 	@echo 'make soak, test-fuzz MINUTES=60'

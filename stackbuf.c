@@ -194,7 +194,7 @@ MODULE_PARM_DESC(verify,
 /* For root only: the value may contain an address */
 module_param_cb(probe, &sbuf_probe_ops, &sbuf_probe_param, 0600);
 MODULE_PARM_DESC(probe,
-		 "Record the stack where these are called: [MODULE:]FUNCTION[+OFFSET], [MODULE:]PATTERN, t:[GROUP:]EVENT or 0xADDRESS, with @argN or @retaddr as the tag, or where FUNCTION%return[@retval|@error] returns; comma-separated; a leading + adds to the list (default none)");
+		 "Record the stack where these are called: [MODULE:]FUNCTION[+OFFSET], [MODULE:]PATTERN, t:[GROUP:]EVENT or 0xADDRESS, with @argN, @retaddr or @sp as the tag, or where FUNCTION%return[@retval|@error|@null|@sp|@took[TIME]] returns; comma-separated; a leading + adds to the list (default none)");
 module_param_cb(trigger, &sbuf_probe_ops, &sbuf_trigger_param, 0600);
 MODULE_PARM_DESC(trigger,
 		 "Stop recording N events after a hit of one of these places (as for probe): PLACE,...[:N] (default none)");

@@ -102,7 +102,7 @@ enum stackbuf_kind {
  *		copy of a page is valid if @seq was equal, and not 0, before and after copying.  In
  *		other kinds: starts at 1 and increases when a stack is added or evicted, when the
  *		state or the probes change and when a deeper stack is seen, so of two copies in a
- *		memory image the one with the higher @seq is newer
+ *		memory image the one with the higher @seq is newer; 0 in kept memory
  */
 struct stackbuf_page {
 	__u64 magic;

@@ -81,8 +81,8 @@ void sbuf_synchronize_saves(bool soon)
 	int cpu;
 
 	/*
-	 * Only while events are lost, as this interrupts CPUs that are neither idle nor in user
-	 * mode without a tick; and not if CPUs are isolated.
+	 * Only if @soon, as this interrupts CPUs that are neither idle nor in user mode without a
+	 * tick; and not if CPUs are isolated.
 	 */
 	if (soon && !housekeeping_enabled(SBUF_HK(DOMAIN)) && !housekeeping_enabled(SBUF_HK(RCU))) {
 		sbuf_add(&stackbuf_info.expedited, 1);

@@ -73,7 +73,7 @@ void session_report_missing_of(const struct session *s, enum array a);
 
 /* Report that totals are only of a part of the events */
 void session_report_sampled(const struct session *s);
-/* By how much totals may be too small, as events were recorded meanwhile */
+/* Report by how much totals may be too small, as pages changed while they were read */
 void session_report_unsure(const struct session *s);
 
 /* Report the events of evicted stacks.  A stack evicted while it was read may have its total */

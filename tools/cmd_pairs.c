@@ -406,7 +406,7 @@ static void check_pair(const struct args *a, const char *name)
 		die(EXIT_USAGE, "%s %s: CLOSE is missing, as in: stackbuf %s mutex_lock@arg1 mutex_unlock@arg1",
 		    command, name, command);
 	if (strchr(a->word[0], ',') || strchr(a->word[1], ','))
-		die(EXIT_USAGE, "%s %s %s: several functions are separated by blanks, as in: stackbuf %s 'kmalloc@retaddr kzalloc@retaddr' kfree@arg1",
+		die(EXIT_USAGE, "%s %s %s: several functions are separated by blanks, as in: stackbuf %s 'mutex_lock@arg1 mutex_trylock@arg1' mutex_unlock@arg1",
 		    command, a->word[0], a->word[1], command);
 	if (!strchr(a->word[0], '@') || !strchr(a->word[1], '@'))
 		die(EXIT_USAGE, "%s %s %s: the KEY of both is missing, as in: stackbuf %s mutex_lock@arg1 mutex_unlock@arg1",
@@ -468,7 +468,7 @@ void cmd_pairs(struct args *a)
 	struct session s = { 0 };
 	unsigned int number = 0, nr = 0;
 	char *name, *only;
-	bool live = args_live(a);
+	bool live = args_live(a), is_set;
 	u64 now;
 
 	if (a->given & BIT(OPT_LONGER)) {
@@ -487,12 +487,13 @@ void cmd_pairs(struct args *a)
 	if (live && name && !next_pair(&s.record, &number, name))
 		number_arguments(a, &name);
 	number = 0;
-	if (live && !next_pair(&s.record, &number, name)) {
+	is_set = next_pair(&s.record, &number, name);
+	if (live && !is_set) {
 		if (!name && a->command == LATENCY)
 			die(EXIT_USAGE, "no pair is set: name a FUNCTION, or OPEN and CLOSE (see stackbuf latency -h)");
 		check_pair(a, name ?: "slab");
 		now = watch_pair(&s, a, &b, name ?: "slab");
-	} else if (a->given & FILTERS) {
+	} else if (is_set && a->given & FILTERS) {
 		die(1, "%s was set before: its totals are of all tasks and CPUs, and cannot be filtered",
 		    name ?: "the pair");
 	} else if (live && a->duration) {

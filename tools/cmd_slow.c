@@ -118,7 +118,7 @@ void cmd_slow(struct args *a)
 	refused = record_refused(&s.record);
 	slow.w = &w;
 	find_others(&slow, &s.record);
-	snprintf(slow.t.name, sizeof(slow.t.name), "%s%s, longer than %g ms", a->word[0],
+	snprintf(slow.t.name, sizeof(slow.t.name), "%s%s, %g ms or longer", a->word[0],
 		 a->word[1] ? " and more" : "", a->longer / 1e6);
 	slow.t.missed = watch_events(&w, &slow, take_call);
 	if (!steady_read_info(&s.source, &s.record)) {

@@ -482,7 +482,7 @@ static const struct row rows[] = {
 	{ "cut", "traces cut", COUNTER(STACKBUF_CUT) },
 	{ "lost_print", "prints refused", COUNTER(STACKBUF_LOST_PRINT) },
 	{ "walked_new", "walked: new stack", COUNTER(STACKBUF_WALKED_NEW) },
-	{ "walked_elsewhere", "walked: not the task's stack", COUNTER(STACKBUF_WALKED_ELSEWHERE) },
+	{ "walked_elsewhere", "walked: unknown stack", COUNTER(STACKBUF_WALKED_ELSEWHERE) },
 	{ "walked_unfit", "walked: unfit for recall", COUNTER(STACKBUF_WALKED_UNCACHEABLE) },
 	{ "walked_again", "walked: another layout", COUNTER(STACKBUF_WALKED_AGAIN) },
 	{ "verified", "recalled and verified", COUNTER(STACKBUF_VERIFIED) },
