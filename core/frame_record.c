@@ -26,25 +26,23 @@ static unsigned long next_address(unsigned long *fp, unsigned long *low, unsigne
 	return instruction_pointer((struct pt_regs *)regs);
 }
 
-/*
- * On x86-64 a frame lies above the record that holds its address, as with ORC; on arm64 a
- * record lies at the lower end of its frame.
- */
+/* A frame lies above the record that holds its address, unless SBUF_RECORD_IS_LOWEST */
 void sbuf_record_place_frames(struct sbuf_walk *walk, const unsigned long *pc, unsigned int nr)
 {
 	unsigned long fp = walk->bp[0], low = walk->sp[0], at;
 	const unsigned long end = sbuf_record_end();
 	unsigned long i = 1;
 
-	/* The caller, which no record holds yet */
+	/* The caller, which no record holds yet; on x86-64 its address is on the stack */
 	if (walk->caller)
-		walk->sp[i++] = IS_ENABLED(CONFIG_ARM64) ? fp : low + sizeof(long);
+		walk->sp[i++] = SBUF_RECORD_IS_LOWEST ? fp :
+				low + (IS_ENABLED(CONFIG_X86_64) ? sizeof(long) : 0);
 	for (; i < nr; i++) {
 		at = next_address(&fp, &low, end, sbuf_kstack_task()) | SBUF_SIGNATURE;
 		/* The walk has found what a tracer replaced */
 		if (at != pc[i] && !sbuf_is_trampoline(at) && !sbuf_is_graph_trampoline(at))
 			break;
-		walk->sp[i] = IS_ENABLED(CONFIG_ARM64) ? fp : low;
+		walk->sp[i] = SBUF_RECORD_IS_LOWEST ? fp : low;
 	}
 	for (; i < nr; i++)
 		walk->sp[i] = 0;

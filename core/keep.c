@@ -282,11 +282,27 @@ void sbuf_keep_stopped(bool panic)
 static void keep_info(struct work_struct *work);
 static DECLARE_DELAYED_WORK(keep_work, keep_info);
 
+/* The machine is stopped and sbuf_table_mutex is held: no copy is in progress */
+static int stop_keeping(void *unused)
+{
+	const bool was_on = sbuf_recording();
+
+	if (was_on)
+		sbuf_state_change(STACKBUF_ENABLED, false);
+	memset(sbuf_keep_distance, 0, sizeof(sbuf_keep_distance));
+	stackbuf_info.kept_at = 0;
+	if (was_on)
+		sbuf_state_change(STACKBUF_ENABLED, true);
+	return 0;
+}
+
 static void keep_info(struct work_struct *work)
 {
 	if (!is_ours()) {
 		pr_err("keep: the memory has changed, as after hibernation: nothing is kept until stackbuf is loaded again\n");
-		stackbuf_info.kept_at = 0;
+		mutex_lock(&sbuf_table_mutex);
+		stop_machine(stop_keeping, NULL, NULL);
+		mutex_unlock(&sbuf_table_mutex);
 		return;
 	}
 	keep_pages(WORKER);
@@ -713,7 +729,7 @@ void sbuf_keep_exit(void)
 	cancel_delayed_work_sync(&keep_work);
 	memset(sbuf_keep_distance, 0, sizeof(sbuf_keep_distance));
 	/* After a regular unload the record is not needed, but the next load needs its room */
-	if (memory.own)
+	if (memory.own && is_ours())
 		clear_record(memory.own, RECORD_SIZE);
 	unmap_memory();
 }

@@ -42,22 +42,33 @@ static int add_request(struct sbuf_resolver *resolver, const char *name, unsigne
 }
 
 /* Add requests, copies of @like, for the names up to @end, without the blanks around them */
+/* Return the next part of a list, without blanks around it, and its length; advance *@text */
+static const char *next_part(const char **text, const char *end, const char *separators,
+			     unsigned int *len)
+{
+	const char *part = *text, *next = part;
+
+	while (next < end && !strchr(separators, *next))
+		next++;
+	*text = next + 1;
+	while (part < next && isspace(*part))
+		part++;
+	while (next > part && isspace(next[-1]))
+		next--;
+	*len = next - part;
+	return part;
+}
+
 static int split_list(struct sbuf_resolver *resolver, const char *text, const char *end,
 		      const char *separators, const struct sbuf_probe_request *like)
 {
+	unsigned int len;
 	int err = 0;
 
 	while (text < end && !err) {
-		const char *next = text, *last;
+		const char *part = next_part(&text, end, separators, &len);
 
-		while (next < end && !strchr(separators, *next))
-			next++;
-		while (text < next && (*text == ' ' || *text == '\t'))
-			text++;
-		for (last = next; last > text && last[-1] == ' '; last--)
-			;
-		err = last > text ? add_request(resolver, text, last - text, like) : 0;
-		text = next + 1;
+		err = len ? add_request(resolver, part, len, like) : 0;
 	}
 	return err;
 }
@@ -92,12 +103,14 @@ static int split_pair(struct sbuf_resolver *resolver, const char *text, unsigned
 
 static int split_pairs(struct sbuf_resolver *resolver, const char *text)
 {
-	size_t len;
+	const char *end = text + strlen(text);
+	unsigned int len;
 	int err = 0;
 
-	for (; *text && !err; text += len + !!text[len]) {
-		len = strcspn(text, ",\n");
-		err = len ? split_pair(resolver, text, len) : 0;
+	while (text < end && !err) {
+		const char *part = next_part(&text, end, ",\n", &len);
+
+		err = len ? split_pair(resolver, part, len) : 0;
 	}
 	return err;
 }
@@ -367,6 +380,9 @@ int sbuf_resolve_parse(struct sbuf_probe_request *request)
 	if (request->tag && !request->returns && (request->offset || strstr(text, ".cold")))
 		return sbuf_refuse(request, "@%s is known only at the beginning of a function", at);
 	request->function = split_prefix(text, &request->module);
+	/* As modprobe */
+	if (request->module)
+		strreplace(text, '-', '_');
 	request->pattern = strpbrk(request->function, "*?[");
 	if (!text[0] || !request->function[0] ||
 	    (request->module && strpbrk(request->module, " \t\"'*?[]{}()/\\")) ||

@@ -64,13 +64,19 @@ static __always_inline unsigned long sbuf_likely_caller(const struct pt_regs *re
 #endif
 
 /*
+ * True if a frame record lies at its frame's lower end, as gcc places it on arm64: the words above
+ * it still belong to the frame.  clang places it above the function's variables, as on x86-64; only
+ * registers that the function saves may be above it there.
+ */
+#define SBUF_RECORD_IS_LOWEST	(IS_ENABLED(CONFIG_ARM64) && IS_ENABLED(CONFIG_CC_IS_GCC))
+
+/*
  * Return where the frame of an exported function's caller begins; @frame is the function's
- * __builtin_frame_address(0).  On arm64 a frame record lies at its frame's lower end, so the words
- * above @frame still belong to the function.
+ * __builtin_frame_address(0)
  */
 static inline unsigned long sbuf_caller_sp(const unsigned long *frame)
 {
-	return IS_ENABLED(CONFIG_ARM64) ? frame[0] : (unsigned long)&frame[2];
+	return SBUF_RECORD_IS_LOWEST ? frame[0] : (unsigned long)&frame[2];
 }
 
 /* Return where a walk starts; ip is 0 for user-mode registers and for another task */

@@ -224,6 +224,7 @@ static bool splits_lists(void)
 		  { "m:a@arg1", "m:b@arg2", "m:c@arg1" }, 0, STACKBUF_PAIR_CLOSES },
 		{ SBUF_PAIRS, "a@arg1:b@arg1\nc@arg1:d@arg1\n", 4,
 		  { "a@arg1", "b@arg1", "c@arg1" }, 0, STACKBUF_PAIR_CLOSES },
+		{ SBUF_PAIRS, "a@arg1:b@arg1 ,\tc@arg1:d@arg1 \n", 4, {}, 0, STACKBUF_PAIR_CLOSES },
 		{ SBUF_PAIRS, "a@arg1", -EINVAL }, { SBUF_PAIRS, "a@arg1 m:b:c", -EINVAL },
 	};
 	unsigned int i, k;
@@ -239,6 +240,10 @@ static bool splits_lists(void)
 		if (nr > 0)
 			EXPECT(resolver->events == list[i].events &&
 			       request[nr - 1].role == list[i].role);
+		/* A pair's name has no blanks around it */
+		for (k = 0; nr > 0 && list[i].of == SBUF_PAIRS && k < nr; k++)
+			EXPECT(!isspace(*request[k].pair_name) &&
+			       !isspace(request[k].pair_name[request[k].pair_len - 1]));
 		for (k = 0; k < 3 && list[i].name[k]; k++)
 			EXPECT(request[k].len == strlen(list[i].name[k]) &&
 			       !memcmp(request[k].name, list[i].name[k], request[k].len));
@@ -275,6 +280,7 @@ static bool parses_probes(void)
 		{ "f+4294967295", "f - - - 4294967295 0 0 0" },
 		{ "ext4:ext4_read", "ext4_read ext4 - - 0 0 0 0" },
 		{ "m:f+7", "f m - - 7 0 0 0" },
+		{ "nf-t:f", "f nf_t - - 0 0 0 0" },
 		{ "f@arg1", "f - - - 0 1 0 0" },
 		{ "m:f@arg6", "f m - - 0 6 0 0" },
 		{ "f@retaddr", "f - - - 0 255 0 0" },

@@ -44,26 +44,33 @@ foreign() { # ADDRESS:SIZE
 }
 # store OFFSET: standard input, to that place of the memory
 store() { dd of=/dev/mem bs=1 seek=$((${memory%:*} + $1)) conv=notrunc status=none; }
+# others BYTE: how many others are in the memory
+others() { dd if=/dev/mem bs=1M skip=$((${memory%:*} >> 20)) count=16 status=none | tr -d "$1" | wc -c; }
 # A load or an unload that the reset has cut short leaves a first page that is no record, or no more of it than what
 # makes it ours; what has that is not another's.  Any other byte is
 half_written() {
-	[ "$(dd if=/dev/mem bs=1M skip=$((${memory%:*} >> 20)) count=16 status=none | tr -d '\0' | wc -c)" = 0 ] || return
+	[ "$(others '\0')" = 0 ] || return
 	printf '\211stkbuf\n' | store 0 && printf '\211stkbuf\n' | store 8192 && insmod /t/big/stackbuf.ko keep="$memory" && rmmod stackbuf || return
 	# With the sizes of a record, and text behind it: as begin_record() and keep_arrays() leave it half-way
 	insmod /t/big/stackbuf.ko keep="$memory" && dd if=$D/info bs=4096 count=1 of=first status=none && rmmod stackbuf || return
 	printf '\0\0' | dd of=first bs=1 seek=10 conv=notrunc status=none
 	dd if=/dev/zero of=first bs=1 seek=24 count=8 conv=notrunc status=none
 	store 0 <first && echo text | store 0x600000 && insmod /t/big/stackbuf.ko keep="$memory" && [ ! -e $kept/1 ] && rmmod stackbuf || return
-	[ "$(dd if=/dev/mem bs=1M skip=$((${memory%:*} >> 20)) count=16 status=none | tr -d '\0' | wc -c)" = 0 ] || return
+	[ "$(others '\0')" = 0 ] || return
 	printf x | store 0x1400064 && no_memory "holds data that is not stackbuf's, at 0x9400000; to" "$memory" && printf '\0' | store 0x1400064
 }
-# As after hibernation
+# As after hibernation: nothing is stored there any more, nor removed
 changed() {
 	mark
-	insmod /t/big/stackbuf.ko keep="$memory" || return
+	insmod /t/big/stackbuf.ko keep="$memory" probe=vfs_read || return
 	insmod /t/big/stackbuf_claim.ko start="${memory%:*}" size=4096 wipe=1 2>/dev/null
 	sleep 1
-	since | grep 'stackbuf: keep: the memory has changed' && ! "$STACKBUF" info | grep '^kept over' && rmmod stackbuf
+	since | grep 'stackbuf: keep: the memory has changed' && ! "$STACKBUF" info | grep '^kept over' || return
+	insmod /t/big/stackbuf_claim.ko start="${memory%:*}" size=16777216 wipe=1 2>/dev/null
+	dd if=/dev/zero of=/dev/null bs=1 count=10000 2>/dev/null
+	echo "$(others Z) bytes were stored"
+	is "$(others Z) == 0" && is "$("$STACKBUF" info --json | sed -n 's/.*"events_recorded":\([0-9]*\).*/\1/p') > 10000" && rmmod stackbuf &&
+		is "$(others Z) == 0" && dd if=/dev/zero of=/dev/mem bs=1M seek=$((${memory%:*} >> 20)) count=16 conv=notrunc status=none
 }
 # le64 NUMBER...: as they are in memory
 le64() {

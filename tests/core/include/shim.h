@@ -401,6 +401,12 @@ int scnprintf(char *to, size_t size, const char *fmt, ...) __printf(3, 4);
 #define kzalloc(size, gfp)	calloc(1, size)
 #define kvzalloc(size, gfp)	calloc(1, size)
 #define kvfree(p)		free(p)
+static inline void strreplace(char *text, char old, char new)
+{
+	for (; (text = strchr(text, old)); )
+		*text = new;
+}
+
 #define strscpy(to, from, size)	((void)snprintf(to, size, "%s", from))
 extern const char hex_asc[];
 static inline int hex_to_bin(unsigned char c)
