@@ -253,8 +253,9 @@ struct stackbuf_stack *sbuf_table_get(const struct sbuf_trace *trace, bool *is_n
 			mine->hash = trace->hash;
 			mine->count = 0;
 			mine->seen = atomic64_read(&sbuf_ring_head);
-			memcpy(mine->frames, trace->frames, trace->words * sizeof(u32));
-			*stackbuf_first(mine) = (struct stackbuf_first) {};
+			/* next_stack() looks for ids in all granules, and allows for other words */
+			data_race(memcpy(mine->frames, trace->frames, trace->words * sizeof(u32)));
+			data_race(memset(stackbuf_first(mine), 0, sizeof(struct stackbuf_first)));
 			/* T1: readers of raw memory see the id only when the stack is complete */
 			smp_wmb();
 			WRITE_ONCE(mine->id, (u32)(generation << SBUF_ID_BITS) | granule);
