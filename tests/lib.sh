@@ -53,8 +53,9 @@ kernel_of() {
 # used: sets processor to the seconds that the processes which this shell has waited for have used
 used() {
 	local user system
-	builtin times >"$work/times"
-	{ read -r user && read -r user system; } <"$work/times"
+	# A file of each shell: several may run
+	builtin times >"$work/times.$BASHPID"
+	{ read -r user && read -r user system; } <"$work/times.$BASHPID"
 	user=${user%[.,]*} system=${system%[.,]*}
 	processor=$((${user%m*} * 60 + 10#${user#*m} + ${system%m*} * 60 + 10#${system#*m}))
 }

@@ -9,6 +9,8 @@
 #include "input/source.h"
 #include "output/output.h"
 
+struct overrides;
+
 /* ----------------------------------------------------------- session --- */
 
 /* A source, and the record of one load of the module from it */
@@ -235,6 +237,8 @@ void cmd_save(struct args *a);
 
 /* Read the source, with @live only the data known before any event; prepare the output */
 void cmd_begin(struct session *s, struct args *a, bool live);
+/* The same for a command that sets probes: load the module, and restore what a killed one has left */
+void cmd_begin_live(struct session *s, struct args *a, struct overrides *p);
 void cmd_end(struct session *s, struct args *a);
 
 /* "latency -L": calls that took at least this long */

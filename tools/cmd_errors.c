@@ -285,9 +285,7 @@ static void watch_paths(struct session *s, struct args *a, struct paths *p)
 		patterns_add(&w.patterns, probe_of(a->word[i]), false);
 		patterns_add(&p->errors.returns, w.patterns.pattern[i].text, false);
 	}
-	override_load_module(&w.overrides);
-	cmd_begin(s, a, true);
-	session_need_info(s);
+	cmd_begin_live(s, a, &w.overrides);
 	p->w = &w;
 	p->a = a;
 	p->errors.done = take_path;

@@ -349,6 +349,20 @@ static char *with_suffix(const char *places, const char *suffix)
 	return text;
 }
 
+/* Remove the blanks around the words, as the module does: it compares names */
+static void trim_words(struct args *a)
+{
+	static const char *trimmed[3];
+	size_t i;
+
+	for (i = 0; a->word && a->word[i] && i + 1 < ARRAY_SIZE(trimmed); i++) {
+		const char *word = a->word[i] + strspn(a->word[i], " \t");
+
+		trimmed[i] = xasprintf("%.*s", (int)text_trim(word, strlen(word)), word);
+	}
+	a->word = a->word ? trimmed : NULL;
+}
+
 /* Return the name of the requested pair, NULL: any; the caller frees it */
 static char *asked_for(const struct args *a)
 {
@@ -475,6 +489,7 @@ void cmd_pairs(struct args *a)
 		cmd_slow(a);
 		return;
 	}
+	trim_words(a);
 	name = asked_for(a);
 
 	if (live)

@@ -70,7 +70,7 @@ static void find_others(struct slow *slow, const struct record *r)
 	for (i = 0; probe_next(r, &i, &probe); ) {
 		for (n = 0; n < ours->nr && strcmp(ours->pattern[n].text, probe.name); n++)
 			;
-		if (n == ours->nr && !probe.role && probe.tag &&
+		if (n == ours->nr && probe.role != STACKBUF_PAIR_CLOSES && probe.tag &&
 		    probe.way != STACKBUF_PROBE_BY_TRACEPOINT)
 			errors_add_probe(&slow->others, &probe);
 	}
@@ -111,9 +111,7 @@ void cmd_slow(struct args *a)
 			    a->word[i]);
 		patterns_add(&w.patterns, probe_of(a->word[i], a->longer), false);
 	}
-	override_load_module(&w.overrides);
-	cmd_begin(&s, a, true);
-	session_need_info(&s);
+	cmd_begin_live(&s, a, &w.overrides);
 	missed = probes_missed(&s.record);
 	refused = record_refused(&s.record);
 	slow.w = &w;
@@ -125,8 +123,8 @@ void cmd_slow(struct args *a)
 		slow.t.missed += probes_missed(&s.record) - missed;
 		slow.t.pair.refused = record_refused(&s.record) - refused;
 	}
-	report_count(slow.unsure, "event is left out: another probe at its function records numbers, too; remove it from the parameter probe",
-		     "events are left out: other probes at their functions record numbers, too; remove them from the parameter probe");
+	report_count(slow.unsure, "event is left out: another probe at its function records numbers, too; remove it (parameters probe, pair and trigger)",
+		     "events are left out: other probes at their functions record numbers, too; remove them (parameters probe, pair and trigger)");
 	slow.t.missed += slow.unsure;
 	watch_restore(&w);
 	cmd_print_pair(a, &slow.t, 0);

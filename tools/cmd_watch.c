@@ -54,9 +54,7 @@ void cmd_watch(struct args *a)
 	};
 
 	add_patterns(&w, a);
-	override_load_module(&w.overrides);
-	cmd_begin(&s, a, true);
-	session_need_info(&s);
+	cmd_begin_live(&s, a, &w.overrides);
 	if (w.events && !watch_sums(&w))
 		snoop_run(&w);
 	else

@@ -28,7 +28,7 @@ static bool is_fault(int sig)
 	return false;
 }
 
-/* A file that is too large makes write() fail: see outfile.c */
+/* A file that is too large makes write() fail: see main() */
 static bool ends(int sig)
 {
 	switch (sig) {

@@ -2,6 +2,7 @@
 /*
  * main.c - stackbuf: read the flight recorder of kernel call stacks
  */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -62,12 +63,25 @@ bool cmd_profile(const struct output *o, const struct args *a, const struct stac
 	return true;
 }
 
+void cmd_begin_live(struct session *s, struct args *a, struct overrides *p)
+{
+	override_load_module(p);
+	cmd_begin(s, a, true);
+	session_need_info(s);
+	if (override_restore_left(p->dir, s->record.info.page.instance)) {
+		record_free(&s->record);
+		session_load_info(s);
+	}
+}
+
 int main(int argc, const char **argv)
 {
 	static struct args args;
 	const struct command *command;
 	struct session session = { 0 };
 
+	/* Let RLIMIT_FSIZE make write() fail, as a full disk does */
+	signal(SIGXFSZ, SIG_IGN);
 	args.output.file = stdout;
 	args_read(&args, argc, argv);
 	if (args.output.format == FORMAT_PPROF && isatty(STDOUT_FILENO))

@@ -427,7 +427,7 @@ static unsigned int conduct(u64 end)
 int main(int argc, char **argv)
 {
 	u64 attempted = 0, refused = 0, gone = 0, is_right = 0, wrong = 0, lost;
-	u64 all = 0, opened = 0, closed = 0;
+	u64 all = 0, opened = 0, closed = 0, walked;
 	unsigned int problems, i, k, n;
 	u64 *recorded, start;
 
@@ -508,6 +508,11 @@ int main(int argc, char **argv)
 	printf("attempted %llu recorded %llu refused %llu in %llu ms\n", attempted, all, refused,
 	       start / 1000000);
 	printf("right %llu gone %llu wrong %llu\n", is_right, gone, wrong);
+	walked = sbuf_counter(STACKBUF_WALKED_NEW) + sbuf_counter(STACKBUF_WALKED_ELSEWHERE) +
+		 sbuf_counter(STACKBUF_WALKED_UNCACHEABLE) + sbuf_counter(STACKBUF_WALKED_AGAIN) +
+		 sbuf_counter(STACKBUF_VERIFIED);
+	if (cold > 1000 && all - walked < all / 4)
+		PROBLEM("only %llu of %llu saves were recalled", all - walked, all);
 	if (attempted != all + refused || lost != refused || sbuf_ring_recorded() != all)
 		PROBLEM("attempted %llu, recorded %llu, by the CPUs %llu, refused %llu, counted %llu",
 			attempted, all, sbuf_ring_recorded(), refused, lost);

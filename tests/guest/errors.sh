@@ -49,7 +49,7 @@ bad_blocks() {
 		dd if="$disk" of=/dev/null bs=4k count=8 iflag=direct && ! dd if="$disk" of=/dev/null bs=4k skip=128 count=1 iflag=direct &&
 			! dd if="$disk" of=/dev/null bs=4k skip=140 count=1 || return 1
 	done 2>said
-	"$STACKBUF" errors -e EIO >found && cat found
+	"$STACKBUF" errors -e EIO >found && cat found && grep -q 'EIO' found || return 1
 	seq "$(few 40 400)" | tail -n 1 >/out/reads
 	sync
 }

@@ -180,8 +180,8 @@ facts() { "$STACKBUF" info --json >info.json; }
 # fact KEY [FILE]: a number or a word of the last facts, or of FILE
 fact() { sed -n "s/.*\"$1\": *\"\{0,1\}\([^,\"}]*\).*/\1/p" "${2:-info.json}"; }
 
-# latest KEY: the fact as it is now
-latest() { facts && fact "$1" || echo failed; }
+# latest KEY: the fact as it is now, or what no figure is
+latest() { facts && fact "$1" || echo 'no fact'; }
 
 # Suspend to memory, and resume
 to_memory() {

@@ -60,8 +60,8 @@ rewrite() {
 modules() {
 	while go_on; do
 		# Its figures do not matter here; few rounds, as it occupies a CPU while it measures
-		insmod /t/big/stackbuf_bench.ko rounds=20 && rmmod stackbuf_bench
-		insmod /t/big/stackbuf_probe.ko functions=vfs_statx && rmmod stackbuf_probe
+		insmod /t/big/stackbuf_bench.ko rounds=20 && rmmod stackbuf_bench || echo "a module failed" >>troubles
+		insmod /t/big/stackbuf_probe.ko functions=vfs_statx && rmmod stackbuf_probe || echo "a module failed" >>troubles
 		sleep 1
 	done
 }

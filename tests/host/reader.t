@@ -108,7 +108,7 @@ result 'save: a snapshot, mode 0600, gives the same log, counts and text' snapsh
 usage_is_refused() {
 	refused 2 'a command is missing' && refused 2 'no such command' frobnicate &&
 	refused 2 'unknown option' --frobnicate log && refused 2 'takes no function' log log &&
-	refused 2 'name of a file is missing' save && refused 2 '--top is for totals' errors --log --top 1 && refused 2 'only one of' log --json --perf && refused 2 'cannot be used with --wall' -f "$made" log --perf --wall &&
+	refused 2 'name of a file is missing' save && refused 2 '--top is for totals' errors --log --top 1 && refused 2 'no classes: write' count 'vfs_[^r]*' && refused 2 'only one of' log --json --perf && refused 2 'cannot be used with --wall' -f "$made" log --perf --wall &&
 	refused 2 'cannot be used with --follow' log --folded --follow &&
 	refused 2 'given twice' log --last 1 --last 2 && refused 2 'missing argument' log --pid &&
 	refused 2 '--since is later' log --since 2 --until 1 &&
@@ -329,7 +329,7 @@ result 'log --follow --until ends by itself' ends_itself
 usage() { "$plain" -h | grep -q 'Usage: stackbuf' && "$plain" --version | grep -q '^stackbuf [0-9]'; }
 result 'help and version' usage
 
-if command -v man >/dev/null && man -l --warnings "$top/man/stackbuf.8" >/dev/null 2>&1; then
+if command -v man >/dev/null && echo '.TH x 1' | man -l --warnings - >/dev/null 2>&1; then
 	for page in "$top"/man/*.[1-9]; do
 		result "${page##*/}: no warnings" test -z "$(man -l --warnings -Tutf8 "$page" 2>&1 >/dev/null)"
 	done

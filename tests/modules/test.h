@@ -132,7 +132,7 @@ void leaf_place(struct walk *w);
 void level_place(struct walk *w);
 
 /* Places of the frames of the last level_place() */
-extern unsigned long place[PLACES];
+extern unsigned long place[PLACES], variable[PLACES];
 
 /*
  * LONG_NAME: a name almost as long as possible.  With "+0x.../0x... [stackbuf_test]" it needs

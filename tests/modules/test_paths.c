@@ -129,7 +129,7 @@ int cmd_path(u64 *arg)
 	return on_cpus(0, path_worker, arg);
 }
 
-/* places LEVELS: prints each frame's distance from the stack's end, innermost first */
+/* places LEVELS: distances of frames and of their variables from the stack's end, innermost first */
 static void places_worker(struct worker *wk)
 {
 	struct walk w = { .levels = wk->arg[0], .leaf = leaf_place };
@@ -139,7 +139,7 @@ static void places_worker(struct worker *wk)
 	level_place(&w);
 	say("id %u\n", w.id);
 	for (i = w.levels; i-- > 0;)
-		say("place %lu\n", end - place[i]);
+		say("place %lu %lu\n", end - place[i], end - variable[i]);
 }
 
 int cmd_places(u64 *arg)

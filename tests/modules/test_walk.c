@@ -70,7 +70,7 @@ noinline void LONG_NAME(struct walk *w)
 	w->sum += 6;
 }
 
-unsigned long place[PLACES];
+unsigned long place[PLACES], variable[PLACES];
 
 noinline void leaf_place(struct walk *w)
 {
@@ -82,13 +82,16 @@ noinline void level_place(struct walk *w)
 {
 	unsigned long frame = (unsigned long)__builtin_frame_address(0);
 	unsigned int at = w->at++;
+	char room[200];
 
+	barrier_data(room);
+	variable[at] = (unsigned long)room;
 	if (at < w->levels)
 		level_place(w);
 	else
 		w->leaf(w);
-	/* On arm64 a frame begins with its record; on x86 the caller's, after the return address */
-	if (IS_ENABLED(CONFIG_ARM64))
+	/* By gcc on arm64 a frame begins with its record; else the caller's, after this record */
+	if (IS_ENABLED(CONFIG_ARM64) && IS_ENABLED(CONFIG_CC_IS_GCC))
 		place[at] = frame;
 	else if (at)
 		place[at - 1] = frame + 2 * sizeof(long);

@@ -44,17 +44,24 @@ void left_note(struct overrides *p, const char *name, const char *before, const 
 	}
 	json_object_set_new(json_object_get(p->note, "parameters"), name,
 			    json_pack("[s,s?]", before, set));
-	fd = open(NOTE, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	/* SIGKILL may come at any time: the note is there, or the one before */
+	fd = open(NOTE ".new", O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd >= 0) {
-		json_dumpfd(p->note, fd, JSON_COMPACT);
+		if (!json_dumpfd(p->note, fd, JSON_COMPACT))
+			rename(NOTE ".new", NOTE);
 		close(fd);
 	}
+}
+
+void left_drop(void)
+{
+	unlink(NOTE);
 }
 
 void left_forget(const struct overrides *p)
 {
 	if (p->note)
-		unlink(NOTE);
+		left_drop();
 }
 
 char *left_read(const char *dir, u64 instance, json_t **parameters)

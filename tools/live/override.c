@@ -387,6 +387,24 @@ static char *read_list(const struct overrides *p, const struct record *r)
 	return text;
 }
 
+/* As write_list(), but leave out names that the module refuses now.  p->reply is about the last */
+static int write_accepted(struct overrides *p, const char *list)
+{
+	char name[WRITE_MAX + 1];
+	int left_out = 0;
+	size_t len;
+
+	if (write_value(p, "probe", ""))
+		return -1;
+	for (; *list; list += len + (list[len] == ',')) {
+		len = strcspn(list, ",");
+		snprintf(name, sizeof(name), "+%.*s", (int)len, list);
+		if (write_value(p, "probe", name))
+			left_out++;
+	}
+	return left_out;
+}
+
 /* Write a list of any length: the first write replaces the list, later ones add to it */
 static int write_list(struct overrides *p, const char *list)
 {
@@ -427,16 +445,24 @@ static int lock_owner(int fd)
 	return owner;
 }
 
+/* Another load of the module has another directory, and parameters of its own */
+static bool is_unloaded(const struct overrides *p)
+{
+	struct stat st;
+
+	return stat(p->dir, &st) || st.st_ino != p->inode;
+}
+
 /* May run in a signal handler: must not allocate or free */
 static void write_back(void)
 {
 	struct overrides *p = overrides;
 	int i;
 
-	if (!p)
+	if (!p || is_unloaded(p))
 		return;
-	if (p->list)
-		write_list(p, p->list);
+	if (p->list && write_list(p, p->list))
+		write_accepted(p, p->list);
 	for (i = 0; i < PARAMETERS_NR; i++)
 		if (p->before[i])
 			write_value(p, parameter_name[i], p->before[i]);
@@ -449,6 +475,22 @@ static void at_exit(void)
 
 	if (p && override_restore(p))
 		report("%s", p->error);
+}
+
+/* Write an old list back; report what the module refuses now.  Return as write_value() */
+static int restore_list(struct overrides *p, const char *list)
+{
+	char why[sizeof(p->error)];
+	int left_out;
+
+	if (!write_list(p, list))
+		return 0;
+	memcpy(why, p->error, sizeof(why));
+	left_out = write_accepted(p, list);
+	if (left_out > 0)
+		report("of the probes that were set before the module refuses %d now: %s", left_out,
+		       why);
+	return left_out < 0 ? -1 : 0;
 }
 
 /* Return true if a list that reads as @now, perhaps cut at a page, may have this value */
@@ -480,7 +522,7 @@ static char *left_by(struct overrides *p, bool restore)
 	char *process, *text = NULL, *now;
 	const char *name, *before, *set;
 	json_t *parameters, *value;
-	bool probes;
+	bool probes, failures = false;
 
 	process = left_read(p->dir, p->instance, &parameters);
 	json_object_foreach(parameters, name, value) {
@@ -493,14 +535,21 @@ static char *left_by(struct overrides *p, bool restore)
 		if (was_left(now, before, set)) {
 			char *more = xasprintf("%s%s%s", text ?: "", text ? ", " : "", name);
 
-			free(text);
-			text = more;
-			if (restore && (probes ? write_list(p, before) :
-						 write_value(p, name, before)))
-				report("%s: %s", name, p->error);
+			if (restore && (probes ? restore_list(p, before) :
+						 write_value(p, name, before))) {
+				report("%s: set by %s, which was killed; cannot be restored: %s", name,
+				       process, p->error);
+				failures = true;
+				free(more);
+			} else {
+				free(text);
+				text = more;
+			}
 		}
 		free(now);
 	}
+	if (restore && process && !failures)
+		left_drop();
 	now = text ? xasprintf("%s: set by %s, which was killed", text, process) : NULL;
 	json_decref(parameters);
 	free(text);
@@ -550,6 +599,7 @@ bool override_restore_left(const char *dir, u64 instance)
 void override_open(struct overrides *p)
 {
 	char path[PATH_MAX];
+	struct stat st;
 	int tries;
 
 	snprintf(path, sizeof(path), "%s/probe", p->dir);
@@ -570,8 +620,9 @@ void override_open(struct overrides *p)
 		die(1, "another snoop, count or command about pairs is running%s: one at a time, as they share the module's parameters",
 		    holder);
 	}
-	if (access(path, W_OK))
+	if (access(path, W_OK) || stat(p->dir, &st))
 		die(1, "%s: %s; run it as root", path, strerror(errno));
+	p->inode = st.st_ino;
 	report_restored(left_by(p, true));
 	atexit(at_exit);
 	overrides = p;
@@ -717,12 +768,13 @@ int override_remove(struct overrides *p)
 	char why[sizeof(p->error)], *list = p->list;
 	int ret = 0;
 
-	if (list)
-		ret = write_list(p, list);
+	/* Unloading the module removes them */
+	if (list && !is_unloaded(p))
+		ret = restore_list(p, list);
 	p->list = NULL;
 	free(list);
-	if (ret && errno == ENOENT && access(p->dir, F_OK))
-		return 0;	/* unloading the module removed them */
+	if (ret && is_unloaded(p))
+		return 0;
 	if (ret) {
 		memcpy(why, p->error, sizeof(why));
 		failed(p, "the probes that were set before could not be set again: %.400s", why);
@@ -737,7 +789,7 @@ int override_restore(struct overrides *p)
 	for (i = 0; i < PARAMETERS_NR; i++) {
 		char *before = p->before[i];
 
-		if (before && !access(p->dir, F_OK) && write_value(p, parameter_name[i], before))
+		if (before && !is_unloaded(p) && write_value(p, parameter_name[i], before))
 			ret = -1;
 		p->before[i] = NULL;
 		free(before);

@@ -14,6 +14,7 @@
 #include "ending.h"
 #include "input/steady.h"
 #include "live/watch.h"
+#include "symbol/errors.h"
 
 #define BLACKLIST	"/sys/kernel/debug/kprobes/blacklist"
 #define AVAILABLE	"/sys/kernel/tracing/available_filter_functions"
@@ -272,27 +273,61 @@ static void report_pending(const struct overrides *p)
 		       p->pending[i], (int)strcspn(p->pending[i], ":"), p->pending[i]);
 }
 
+/* Return the end of a probe's name, as @arg1 or %return; "" if it records only stacks */
+static const char *kind_of(const char *name)
+{
+	return name + strcspn(name, "@%");
+}
+
+/* Return true if a probe may be hit where ours is.  Two patterns: if one's text matches the other */
+static bool is_at_ours(const struct overrides *p, const struct pattern *ours,
+		       const struct stackbuf_probe *probe)
+{
+	struct patterns all = { 0 };
+	const struct pattern *other;
+	bool at;
+
+	if (probe->addr && bsearch(&probe->addr, p->addr, p->addrs, sizeof(u64), order_u64))
+		return true;
+	if (ours->event || ours->addr || probe->way == STACKBUF_PROBE_BY_TRACEPOINT)
+		return false;
+	errors_add_probe(&all, probe);
+	other = all.pattern;
+	at = !(ours->module && other->module && strcmp(ours->module, other->module)) &&
+	     !other->addr && (pattern_matches_name(ours, other->function) ||
+			      pattern_matches_name(other, ours->function));
+	patterns_free(&all);
+	return at;
+}
+
 /*
- * For probes at one place that record the same, the module makes one event; for others, one each.
- * Commands that watch returns tell these apart
+ * For probes at one place that record the same, the module makes one event; for others, and for
+ * triggers and pairs, one each.  Commands that watch returns tell these apart
  */
 static void report_twice(const struct watch *w)
 {
-	const struct overrides *p = &w->overrides;
+	static const char *const parameter[] = {
+		"probe", [STACKBUF_PAIR_OPENS] = "pair", [STACKBUF_TRIGGERS] = "trigger",
+	};
 	const struct patterns *ours = &w->patterns;
 	struct stackbuf_probe probe;
 	unsigned int i;
 	size_t n;
 
 	for (i = 0; probe_next(w->o->record, &i, &probe); ) {
-		for (n = 0; n < ours->nr && strcmp(ours->pattern[n].text, probe.name) &&
-		     !strstr(ours->pattern[n].text, "%return"); n++)
-			;
-		if (n == ours->nr && !probe.role && probe.addr &&
-		    (probe.tag || probe.way == STACKBUF_PROBE_BY_RETURN) &&
-		    bsearch(&probe.addr, p->addr, p->addrs, sizeof(u64), order_u64))
-			report("the probe %s records calls of that function, too, so that they may count twice: remove it from the parameter probe",
-			       probe.name);
+		if (probe.role >= ARRAY_SIZE(parameter) || !parameter[probe.role])
+			continue;
+		for (n = 0; n < ours->nr; n++) {
+			const struct pattern *one = &ours->pattern[n];
+
+			if (!strstr(one->text, "%return") &&
+			    (probe.role || strcmp(kind_of(one->text), kind_of(probe.name))) &&
+			    is_at_ours(&w->overrides, one, &probe))
+				break;
+		}
+		if (n < ours->nr)
+			report("the probe %s records calls of %s, too, so that they may count twice: remove it from the parameter %s",
+			       probe.name, ours->pattern[n].text, parameter[probe.role]);
 	}
 }
 

@@ -66,6 +66,7 @@ struct overrides {
 	} *refusal;
 	size_t refused;
 	u64 instance;			/* id of the module's load */
+	ino_t inode;			/* of its directory of parameters */
 	json_t *note;			/* note to leave behind if the command is killed, or NULL */
 	char reply[512];		/* the module's reason for refusing a value, or "" */
 	char error[512];		/* error message, one line */
@@ -120,7 +121,8 @@ bool override_restore_left(const char *dir, u64 instance);
  */
 void left_note(struct overrides *p, const char *name, const char *before, const char *set);
 
-/* Remove the note.  Safe in a signal handler */
+/* Remove the note, the second if it is this command's.  Safe in a signal handler */
+void left_drop(void);
 void left_forget(const struct overrides *p);
 
 /*

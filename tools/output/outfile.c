@@ -20,7 +20,6 @@
 
 /* Only one file is written at a time */
 static char *volatile to_remove;
-static struct sigaction before_xfsz;
 
 static void remove_unfinished(void)
 {
@@ -30,7 +29,6 @@ static void remove_unfinished(void)
 static void release(void)
 {
 	ending_undo(ENDING_FILE, NULL);
-	sigaction(SIGXFSZ, &before_xfsz, NULL);
 	to_remove = NULL;
 }
 
@@ -141,8 +139,6 @@ static int resolve(char path[PATH_MAX], bool own)
 /* Create a file with a unique name next to @path; signals remove it */
 static int open_beside(struct outfile *out, const char *path, mode_t mode)
 {
-	/* Let RLIMIT_FSIZE make write() fail, as a full disk does */
-	const struct sigaction ignore = { .sa_handler = SIG_IGN };
 	sigset_t mask;
 	int fd;
 
@@ -153,7 +149,6 @@ static int open_beside(struct outfile *out, const char *path, mode_t mode)
 	if (fd >= 0) {
 		to_remove = out->unfinished;
 		ending_undo(ENDING_FILE, remove_unfinished);
-		sigaction(SIGXFSZ, &ignore, &before_xfsz);
 	}
 	sigprocmask(SIG_SETMASK, &mask, NULL);
 	/* mkostemp() made it 0600.  Ignore errors: some filesystems have no modes */

@@ -172,11 +172,12 @@ void errors_probes(struct errors *e, const struct record *r, bool wanted)
 	unsigned int i;
 
 	for (i = 0; probe_next(r, &i, &probe); ) {
-		if (probe.pair || !probe.tag || probe.way == STACKBUF_PROBE_BY_TRACEPOINT)
+		if (probe.role == STACKBUF_PAIR_CLOSES || !probe.tag ||
+		    probe.way == STACKBUF_PROBE_BY_TRACEPOINT)
 			continue;
 		if (probe.way != STACKBUF_PROBE_BY_RETURN)
 			errors_add_probe(&e->others, &probe);
-		else if (wanted && (probe.tag == STACKBUF_PROBE_ERROR ||
+		else if (wanted && !probe.pair && (probe.tag == STACKBUF_PROBE_ERROR ||
 				    probe.tag == STACKBUF_PROBE_NULL))
 			errors_add_probe(&e->returns, &probe);
 		else
