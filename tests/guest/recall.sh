@@ -186,7 +186,6 @@ interrupts() {
 
 # An interrupt that came during a save is served when that ends, within the handler of the probe
 within() {
-	# What else a timer interrupts is unfit now and then, with KASAN more often
 	for _ in 1 2 3 4 5; do
 		within_once && return
 		is "$(fact differed) == 0 && $within >= 20" || return
@@ -205,7 +204,8 @@ within_once() {
 	"$STACKBUF" info | sed -n 's/^ *events by function */# unfit: /p'
 	rmmod stackbuf
 	echo "# $within events within a handler, $walks in a walk, $(fact walked_unfit) unfit, $(fact verified) verified, $(fact differed) differed"
-	is "$(fact differed) == 0 && $within >= 20 && ($(fact walked_unfit) - $walks) * 2 < $within"
+	# Were they all unfit, these would be more than there are; what else is interrupted is, now and then
+	is "$(fact differed) == 0 && $within >= 20 && $(fact walked_unfit) - $walks < $within"
 }
 
 probes big
