@@ -176,8 +176,8 @@ int stackbuf_save_task(struct task_struct *task, unsigned long tag, u32 *id);
  * printk's lock for more than 100 ms.  Nothing is recorded.
  *
  * Context: Any context; in NMI it prints nothing and counts STACKBUF_LOST_PRINT.  It waits for
- *	other CPUs for at most 100 ms, with interrupts in the caller's state, and uses 1.2 KiB of the
- *	stack besides what printk() needs.
+ *	other CPUs for at most 100 ms, with interrupts in the caller's state.  It uses 1.2 KiB of
+ *	the stack besides what printk() needs.
  */
 void stackbuf_print(void);
 

@@ -237,7 +237,7 @@ void cmd_save(struct args *a);
 
 /* Read the source, with @live only the data known before any event; prepare the output */
 void cmd_begin(struct session *s, struct args *a, bool live);
-/* The same for a command that sets probes: load the module, and restore what a killed one has left */
+/* The same for one that sets probes: load the module, restore what a killed one has left */
 void cmd_begin_live(struct session *s, struct args *a, struct overrides *p);
 void cmd_end(struct session *s, struct args *a);
 

@@ -20,7 +20,8 @@ static u32 stopped_by(void)
 	u32 stopped = 0;
 
 	if (!f || fread(info, STACKBUF_PAGE_SIZE, 1, f) != 1)
-		die(1, "%s: cannot be read: %m (was the module removed, or debugfs unmounted?)", DEBUGFS "/info");
+		die(1, "%s: cannot be read: %m (was the module removed, or debugfs unmounted?)",
+		    DEBUGFS "/info");
 	stopped = info->state & STACKBUF_FROZEN;
 	fclose(f);
 	free(info);

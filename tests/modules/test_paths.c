@@ -129,7 +129,7 @@ int cmd_path(u64 *arg)
 	return on_cpus(0, path_worker, arg);
 }
 
-/* places LEVELS: distances of frames and of their variables from the stack's end, innermost first */
+/* places LEVELS: distances of frames and of variables in them from the stack's end */
 static void places_worker(struct worker *wk)
 {
 	struct walk w = { .levels = wk->arg[0], .leaf = leaf_place };

@@ -537,8 +537,8 @@ static char *left_by(struct overrides *p, bool restore)
 
 			if (restore && (probes ? restore_list(p, before) :
 						 write_value(p, name, before))) {
-				report("%s: set by %s, which was killed; cannot be restored: %s", name,
-				       process, p->error);
+				report("%s: set by %s, which was killed; cannot be restored: %s",
+				       name, process, p->error);
 				failures = true;
 				free(more);
 			} else {

@@ -279,7 +279,7 @@ static const char *kind_of(const char *name)
 	return name + strcspn(name, "@%");
 }
 
-/* Return true if a probe may be hit where ours is.  Two patterns: if one's text matches the other */
+/* Return true if a probe may be hit where ours is.  Two patterns: if one matches the other */
 static bool is_at_ours(const struct overrides *p, const struct pattern *ours,
 		       const struct stackbuf_probe *probe)
 {
