@@ -226,7 +226,8 @@ figures() {
 
 			printf("An event takes %u to %u bytes.\n", shortest, full);
 			printf("An event takes %u bytes (%u with a tag)\n", shortest, tagged);
-			printf("follow each other on a CPU, %u otherwise.\n", full);
+			printf("follow each other on a CPU within %u ms, %u otherwise.\n",
+			       (1U << STACKBUF_EVENT_TIME_BITS) / 1000000, full);
 			printf("A distinct stack takes %zu bytes and 4 for each frame, rounded up to %d\n",
 			       offsetof(struct stackbuf_stack, frames) + sizeof(struct stackbuf_first),
 			       STACKBUF_GRANULE);
