@@ -38,7 +38,7 @@ static inline enum stackbuf_context sbuf_kprobe_context(const struct kprobe *kpr
 	unsigned int count = preempt_count();
 
 #ifdef CONFIG_X86_64
-	/* Elsewhere counted NMIs would hide that a breakpoint is in one */
+	/* Else a breakpoint in an NMI would look like one in an interrupt */
 	static_assert(NMI_MASK & NMI_OFFSET << 1);
 	/* The optimiser changes flags concurrently, but never this one */
 	if (!(data_race(kprobe->flags) & KPROBE_FLAG_FTRACE) &&

@@ -255,7 +255,7 @@ struct stackbuf_stack *sbuf_table_get(const struct sbuf_trace *trace, bool *is_n
 			mine->seen = atomic64_read(&sbuf_ring_head);
 			/* next_stack() looks for ids in all granules, and allows for other words */
 			data_race(memcpy(mine->frames, trace->frames, trace->words * sizeof(u32)));
-			/* So it does here */
+			/* As above */
 			data_race(memset(stackbuf_first(mine), 0, sizeof(struct stackbuf_first)));
 			/* T1: readers of raw memory see the id only when the stack is complete */
 			smp_wmb();

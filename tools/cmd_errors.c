@@ -282,7 +282,7 @@ static void watch_paths(struct session *s, struct args *a, struct paths *p)
 	size_t i;
 
 	for (i = 0; a->word[i]; i++) {
-		patterns_add(&w.patterns, probe_of(a->word[i]), false);
+		watch_add(&w, probe_of(a->word[i]), false);
 		patterns_add(&p->errors.returns, w.patterns.pattern[i].text, false);
 	}
 	cmd_begin_live(s, a, &w.overrides);

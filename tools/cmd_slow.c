@@ -109,7 +109,7 @@ void cmd_slow(struct args *a)
 		if (pattern_event(a->word[i]) || strpbrk(a->word[i], "@%+ "))
 			die(EXIT_USAGE, "--longer is about calls of functions, as 'ext4_*', not %s",
 			    a->word[i]);
-		patterns_add(&w.patterns, probe_of(a->word[i], a->longer), false);
+		watch_add(&w, probe_of(a->word[i], a->longer), false);
 	}
 	cmd_begin_live(&s, a, &w.overrides);
 	missed = probes_missed(&s.record);

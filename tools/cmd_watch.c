@@ -12,9 +12,7 @@ static void add_patterns(struct watch *w, struct args *a)
 	for (i = 0; a->word && a->word[i]; i++) {
 		bool regex = a->given & BIT(OPT_REGEXP);
 
-		if (!regex)
-			a->word[i] = prototypes_number(a->word[i]);
-		patterns_add(&w->patterns, a->word[i], regex);
+		watch_add(w, regex ? a->word[i] : prototypes_number(a->word[i]), regex);
 	}
 }
 

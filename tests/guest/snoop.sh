@@ -337,7 +337,9 @@ left_behind() {
 	until grep -q took1us $P/probe; do usleep 50000; done
 	kill -KILL $!
 	wait $! 2>/dev/null
-	"$STACKBUF" latency -L 2us -D 1 vfs_read >out 2>err && grep '^stackbuf: probe: set by .*; restored$' err && ! grep 'left out' err && grep ' closed, ' out || { cat err out; return 1; }
+	while [ ! -e long ]; do dd if=/dev/zero of=/dev/null bs=256k count=2 2>/dev/null; sleep 0.1; done &
+	"$STACKBUF" latency -L 2us -D 1 vfs_read >out 2>err && touch long && wait $! && grep '^stackbuf: probe: set by .*; restored$' err && ! grep 'left out' err &&
+		grep ': [1-9][0-9]* closed, ' out || { cat err out; return 1; }
 	# It runs: nothing is left
 	echo >$P/pair && start s snoop --comm xyz vfs_write && ! "$STACKBUF" info | grep 'left behind' && finish INT
 }
@@ -382,6 +384,10 @@ refusals() {
 	grep 'the probe vfs_wri\*@arg1 records calls of vfs_write,' err && is "$(grep -c 'records calls' err) == 1" || { cat err; return 1; }
 	echo 'vfs_read@sp:vfs_read%return@sp' >$P/pair && "$STACKBUF" count -D 0.1 'vfs_r*' 2>err >out && echo >$P/pair || return
 	grep 'the probe vfs_read@sp records calls of vfs_r\*,.* parameter pair$' err && is "$(grep -c 'records calls' err) == 1" || { cat err; return 1; }
+	# Nor are the stack pointers that it records as tags times of calls
+	while [ ! -e paired ]; do dd if=/dev/zero of=/dev/null bs=1 count=5 2>/dev/null; sleep 0.1; done &
+	echo 'vfs_read@sp:vfs_read%return@sp' >$P/pair && "$STACKBUF" latency -L 100s -D 1 vfs_read 2>err >out && touch paired && wait $! && echo >$P/pair || return
+	grep ' left out: .*another probe\|are left out: other probes' err && grep ' or longer: 0 closed,' out || { cat err out; return 1; }
 	# A file that may not grow
 	while [ ! -e grown ]; do writes 5; sleep 0.1; done &
 	(ulimit -f 16 && "$STACKBUF" snoop -D 20 vfs_write >large 2>err)

@@ -163,6 +163,15 @@ static void check_arguments(struct watch *w)
 		prototypes_close(prototypes);
 }
 
+void watch_add(struct watch *w, const char *text, bool regex)
+{
+	patterns_add(&w->patterns, text, regex);
+	/* Its glob_match() has neither; fnmatch(), with which we match again, has both */
+	if (!regex && (strstr(text, "[^") || strstr(text, "[[")))
+		die(EXIT_USAGE, "%s: the kernel's patterns have no [^...] and no classes: write [!...], [a-z]",
+		    text);
+}
+
 void watch_prepare(struct watch *w)
 {
 	const struct stackbuf_info *info = &w->o->record->info;

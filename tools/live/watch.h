@@ -255,6 +255,9 @@ void watch_report_left_out(const struct watch *w);
 u64 watch_events(struct watch *w, void *arg,
 		 void (*event)(void *arg, const struct stackbuf_event *e, struct stack *stack));
 
+/* Add a function or a pattern to be probed; end if the kernel would read it in another way */
+void watch_add(struct watch *w, const char *text, bool regex);
+
 /* The steps of a command, in this order */
 void watch_prepare(struct watch *w);	/* choose functions, set filters */
 void watch_begin(struct watch *w);	/* set probes */

@@ -45,9 +45,6 @@ void patterns_add(struct patterns *p, const char *text, bool regex)
 	one->event = event;
 	if (!*text || strpbrk(text, " \t\n") || (!regex && strchr(text, ',')))
 		die(EXIT_USAGE, "'%s': a function's name holds neither blanks nor commas", text);
-	if (one->kind == PATTERN_GLOB && (strstr(text, "[^") || strstr(text, "[[")))
-		die(EXIT_USAGE, "%s: the kernel's patterns have no [^...] and no classes: write [!...], [a-z]",
-		    text);
 	if (event) {
 		text = event;
 	} else if (colon != text && text + strspn(text, MODULE_CHARACTERS) == colon) {
