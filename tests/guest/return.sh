@@ -122,21 +122,27 @@ counted() {
 	is "$(fact events_recorded) - 1 + $(fact probes_missed) == $calls && $calls == $cpus * 15000 && $(fact differed) == 0"
 }
 
-# start_bpftrace PROGRAM: what it counts is in counted, once it is stopped
+# start_bpftrace PROGRAM COMMAND...: repeats COMMAND until PROGRAM prints "ready"; what it
+# counts is in counted, once it is stopped
 start_bpftrace() {
-	bpftrace -e "$1" >counted 2>said &
+	bpftrace -B line -e "$1" >counted 2>said &
+	shift
 	for _ in $(seq 300); do
-		! grep -q Attaching said counted || break
+		"$@" >called || return 1
+		! grep -q ready counted || return 0
+		kill -0 $! 2>/dev/null || break
 		usleep 100000
 	done
-	sleep 1
+	cat counted said
+	return 1
 }
 # Until it catches it: what runs in the background begins with it ignored
 stop_bpftrace() { while kill -INT $! 2>/dev/null; do sleep 1; done; }
 
 # bpftrace counts the same errors
 like_bpftrace() {
-	anew 'stackbuf_return:return_int%return@error' && start_bpftrace 'kretprobe:return_int /(int32)retval < 0/ { @errors = count(); }' || return 1
+	anew 'stackbuf_return:return_int%return@error' && start_bpftrace 'kretprobe:return_int /(int32)retval < 0/ {
+		if ((int32)retval == -7) { printf("ready\n"); } else { @errors = count(); } }' call int -7 1 || return 1
 	call int -5 700 && call int 5 300
 	stop_bpftrace
 	is "$(sed -n 's/@errors: //p' counted) == 700 && $(tags | grep -c 0xfffffffffffffffb) == 700" || { cat counted said; return 1; }
@@ -144,7 +150,7 @@ like_bpftrace() {
 
 # From 6.19 on x86-64 has a jump where ftrace's call is, while a BPF program of this kind is attached alone
 beside_bpf() {
-	anew '' && start_bpftrace 'kretfunc:vfs_statx { @calls = count(); }' && set_list 'vfs_stat[x]%return@retval,vfs_statx' && stat /t >stat
+	anew '' && start_bpftrace 'kretfunc:vfs_statx { @calls = count(); printf("ready\n"); }' stat /t && set_list 'vfs_stat[x]%return@retval,vfs_statx' && stat /t >stat
 	status=$?
 	"$STACKBUF" info >info && "$STACKBUF" count --function vfs_statx >stacks
 	set_list '' && stop_bpftrace
