@@ -14,7 +14,8 @@ tiny_vmlinux() {
 
 prepare() {
 	local bpftrace=''
-	build "$1" small EVENTS_KB=64 STACKS_KB=64 TEXT_KB=64 KCFLAGS=-DLINES_WAIT_US=100000000 && tiny_vmlinux || return
+	build "$1" small EVENTS_KB=64 STACKS_KB=64 TEXT_KB=64 KCFLAGS=-DLINES_WAIT_US=100000000 && tiny_vmlinux &&
+		kernel_modules "$1" "$work/vm" vsock vmw_vsock_virtio_transport_common || return
 	# Modules for it have debug information
 	! grep -q '^CONFIG_DEBUG_INFO=y' "$work/vm/config" || : >"$work/vm/debug_info"
 	[[ $1 == *-arm64 ]] || bpftrace=$(command -v bpftrace)

@@ -184,8 +184,16 @@ tracepoints() {
 			"$STACKBUF" snoop -n 1 -D 60 t:timer:timer_start@timer | grep 'tag=0xff[0-9a-f]\{14\}$' &&
 			"$STACKBUF" snoop -n 1 -D 60 "t:timer:timer_start@$name" | grep 'tag=0x[0-9a-f]\{4,9\}$' &&
 			refused 1 't:kmem:kfree@arg3: it has 2 arguments: stackbuf count -l t:kmem:kfree shows them' count t:kmem:kfree@arg3 &&
-			refused 1 'vfs_read@arg5: it has 4 arguments' snoop vfs_read@arg5
+			refused 1 'vfs_read@arg5: it has 4 arguments' snoop vfs_read@arg5 || return
 	fi
+	# Events of a module that was built with the kernel
+	[ -e /t/vsock.ko ] && [ -e /sys/kernel/btf/vmlinux ] || return 0
+	insmod /t/vsock.ko && insmod /t/vmw_vsock_virtio_transport_common.ko && [ -e /sys/kernel/btf/vmw_vsock_virtio_transport_common ] || return
+	"$STACKBUF" count -l t:vsock:virtio_transport_recv_pkt >list && grep '^t:vsock:virtio_transport_recv_pkt(__u32 src_cid, __u32 src_port,' list || { cat list; return 1; }
+	refused 1 't:vsock:virtio_transport_recv_pkt@arg19: it has [0-9]* arguments' count t:vsock:virtio_transport_recv_pkt@arg19
+	status=$?
+	rmmod vmw_vsock_virtio_transport_common vsock
+	return $status
 }
 
 snoop_process() {

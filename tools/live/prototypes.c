@@ -226,6 +226,26 @@ static const struct btf_type *find_event(const struct image *image, const char *
 	return proto;
 }
 
+/* The same of any image: of the kernel itself first, then of the modules */
+static const struct btf_type *find_event_anywhere(struct prototypes *p, const char *event,
+						  const struct image **image)
+{
+	DIR *dir = opendir("/sys/kernel/btf");
+	const struct btf_type *proto;
+	const struct dirent *file;
+
+	*image = image_of(p, "");
+	proto = find_event(*image, event);
+	while (!proto && dir && (file = readdir(dir)))
+		if (file->d_name[0] != '.' && strcmp(file->d_name, "vmlinux")) {
+			*image = image_of(p, file->d_name);
+			proto = find_event(*image, event);
+		}
+	if (dir)
+		closedir(dir);
+	return proto;
+}
+
 int prototypes_find(struct prototypes *p, const char *name, char *const **parameter)
 {
 	const bool event = pattern_event(name);
@@ -238,8 +258,12 @@ int prototypes_find(struct prototypes *p, const char *name, char *const **parame
 
 	module = xasprintf("%.*s", colon && !event ? (int)(colon - name) : 0, name);
 	function = xasprintf("%.*s", (int)(end - start), start);
-	image = image_of(p, module);
-	proto = event ? find_event(image, function) : find(image, function);
+	if (event) {
+		proto = find_event_anywhere(p, function, &image);
+	} else {
+		image = image_of(p, module);
+		proto = find(image, function);
+	}
 	free(module);
 	free(function);
 	forget(p);
@@ -259,10 +283,11 @@ int prototypes_find(struct prototypes *p, const char *name, char *const **parame
 	return nr;
 }
 
-/* The register of an argument of an image's event, counted from 1; 0 if unknown */
-static unsigned int number_in(const struct image *image, const char *event, const char *name)
+/* The register of an event's argument, counted from 1; 0 if unknown */
+static unsigned int number_of(struct prototypes *p, const char *event, const char *name)
 {
-	const struct btf_type *proto = find_event(image, event);
+	const struct image *image;
+	const struct btf_type *proto = find_event_anywhere(p, event, &image);
 	unsigned int i, nr = proto ? btf_vlen(proto) : 0;
 
 	for (i = 1; i < nr; i++) {
@@ -276,21 +301,6 @@ static unsigned int number_in(const struct image *image, const char *event, cons
 			return i;
 	}
 	return 0;
-}
-
-/* Look in the kernel first, then in the modules */
-static unsigned int number_of(struct prototypes *p, const char *event, const char *name)
-{
-	DIR *dir = opendir("/sys/kernel/btf");
-	const struct dirent *file;
-	unsigned int number = number_in(image_of(p, ""), event, name);
-
-	while (!number && dir && (file = readdir(dir)))
-		if (file->d_name[0] != '.' && strcmp(file->d_name, "vmlinux"))
-			number = number_in(image_of(p, file->d_name), event, name);
-	if (dir)
-		closedir(dir);
-	return number;
 }
 
 /* Return true if the module itself can parse it */

@@ -139,11 +139,16 @@ static int resolve(char path[PATH_MAX], bool own)
 /* Create a file with a unique name next to @path; signals remove it */
 static int open_beside(struct outfile *out, const char *path, mode_t mode)
 {
+	static const char unique[] = ".XXXXXX";
+	const char *slash = strrchr(path, '/');
+	/* The longest name has no room for more */
+	size_t max = (slash ? slash + 1 - path : 0) + NAME_MAX - strlen(unique);
+	size_t len = strlen(path);
 	sigset_t mask;
 	int fd;
 
 	out->target = xstrdup(path);
-	out->unfinished = xasprintf("%s.XXXXXX", path);
+	out->unfinished = xasprintf("%.*s%s", (int)(len < max ? len : max), path, unique);
 	ending_block(&mask);
 	fd = mkostemp(out->unfinished, O_CLOEXEC);
 	if (fd >= 0) {
