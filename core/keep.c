@@ -364,7 +364,7 @@ static bool __init is_of_pages(void)
 static bool __init is_of_kernel(const struct resource *resource)
 {
 	return !(resource->flags & IORESOURCE_BUSY) || resource->flags & IORESOURCE_SYSRAM ||
-	       !strcasecmp(resource->name, "reserved");
+	       (resource->name && !strcasecmp(resource->name, "reserved"));
 }
 
 /* Return the resource after @at in @claim, which has it, or NULL */

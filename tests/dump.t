@@ -101,12 +101,21 @@ in_capture_kernel() {
 	cat "$work/out"/capture.{log,count,text} | cmp - "$work/expected"
 }
 
+# lime IMAGE FILE: a raw image, which begins at @start, in LiME's format
+# shellcheck disable=SC2031 # all run in one shell
+lime() { python3 "$image" lime "$1" "$2" "$start"; }
+
+by_lime() {
+	lime "$work/out/raw" "$work/lime" && same "$work/lime" && rm "$work/lime"
+}
+
 # Without the text log its own kernel's symbols name all frames but those of modules, as text does
-own_names() { # DUMP...
+own_names() { # DUMP[:lime]...
 	local dump
 	"$stackbuf" -f "$work/out/raw" count | grep -v ' \[.*\]$' >"$work/named" || return
 	for dump; do
-		python3 "$image" forget "$dump" "$work/forgotten" || return
+		python3 "$image" forget "${dump%:lime}" "$work/forgotten" || return
+		[[ $dump != *:lime ]] || { lime "$work/forgotten" "$work/lime" && mv "$work/lime" "$work/forgotten"; } || return
 		"$stackbuf" -f "$work/forgotten" count 2>"$work/said" >"$work/given" || { cat "$work/said"; return 1; }
 		rm "$work/forgotten"
 		grep -q '0xffff' "$work/given" || { echo "$dump: still has text"; return 1; }
@@ -231,11 +240,12 @@ other_tools() { # SERIES
 }
 
 machine() {
-	local out=$work/out dumps why=''
+	local out=$work/out dumps why='' start=0
 	# Remove dumps of the previous kernel: makedumpfile does not overwrite files
 	rm -f "$work"/md.*
 	guest "$1" dump && build "$1" big || echo "not ok everything is built"
 	if [[ $1 == *-arm64 ]]; then
+		start=0x40000000
 		KASLR=1 boot "$1" -m 384
 	else
 		cp "$here/guest/dump.sh" "$work/vm/capture" && chmod +x "$work/vm/capture" &&
@@ -248,9 +258,10 @@ machine() {
 	result "an image gives every event as it was recorded: tag, CPU, stack" as_recorded
 	result "as the module's arrays give: raw image" same "$out/raw"
 	result "... ELF of QEMU" same "$out/elf"
+	result "... LiME's format" by_lime
 	# From 6.0 on, and on Red Hat's 5.14
 	LC_ALL=C grep -aq 'SYMBOL(kallsyms_names)=' "$out/raw" || why="this kernel's VMCOREINFO does not tell where its symbols are"
-	unless "$why" "the kernel's own symbols name what has no text: raw image, ELF" own_names "$out/raw" "$out/elf"
+	unless "$why" "the kernel's own symbols name what has no text: raw image, LiME, ELF" own_names "$out/raw" "$out/raw:lime" "$out/elf"
 	why=''
 	result "a dump from before the module was loaded is refused: it says so" without_stackbuf
 	if [[ $1 == *-arm64 ]]; then

@@ -147,6 +147,17 @@ FULL, SHORT = 3 << 61, 1 << 61
 MIB = 1 << 20
 
 
+def lime(image, out, start="0"):
+    """As LiME writes the memory of a raw image that begins at @start: ranges, also of parts of pages"""
+    start = int(start, 0)
+    with open(image, "rb") as f, open(out, "wb") as to:
+        at, size = 0, os.fstat(f.fileno()).st_size
+        for end in [n for n in (0x9fc00, 0x9fe00, 0x100000) if n < size] + [size]:
+            to.write(struct.pack("<4sIQQQ", b"EMiL", 1, start + at, start + end - 1, 0))
+            while at < end:
+                at += to.write(f.read(min(end - at, 1 << 20)))
+
+
 def head(of, index, seq):
     return struct.pack("<8sHHIQQ", MAGIC, 2, of, index, 1, seq)
 
@@ -311,7 +322,7 @@ def terminal(*command):
 
 
 COMMANDS = {f.__name__: f for f in (scatter, sparse, zero, half, flip, version, deepen, forget,
-                                     hostile, limit, terminal)}
+                                     lime, hostile, limit, terminal)}
 
 if __name__ == "__main__":
     COMMANDS[sys.argv[1]](*sys.argv[2:])

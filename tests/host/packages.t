@@ -135,8 +135,8 @@ service() {
 	printf '#!/bin/sh\nprintf "%%s\\n" "probe:places (charp)" "pid:a process (uint)"\n' >"$fake/modinfo" && chmod 755 "$fake/modinfo" &&
 		rm -f "$work/given" && says 'PARAMETERS: stackbuf has no parameter prob' PARAMETERS='prob=vfs_read pid=1' && [ ! -e "$work/given" ] || return
 	says 'not loaded: modprobe: ERROR: .*Invalid argument; dmesg has more' SAYS="modprobe: ERROR: x: Invalid argument" || return
-	# Words are split, patterns are not expanded
-	(cd / && PARAMETERS='probe=a,* pid=1' SAYS='' PATH="$fake:$PATH" "$top/scripts/service/stackbuf-service" start) &&
+	# Words are split, also of several lines; patterns are not expanded
+	(cd / && PARAMETERS=$'probe=a,*\n pid=1' SAYS='' PATH="$fake:$PATH" "$top/scripts/service/stackbuf-service" start) &&
 		[ "$(cat "$work/given")" = 'stackbuf probe=a,* pid=1' ]
 }
 

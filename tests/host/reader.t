@@ -201,6 +201,19 @@ what_is_missing() {
 }
 result 'what is missing or damaged is reported' what_is_missing
 
+# Ranges of memory whose pages begin anywhere in the file; whole, cut, damaged, of another version
+by_lime() {
+	local image=$here/helpers/image.py head=$((0x9fc00 + 32))
+	cd "$dir" && { head -c 1M /dev/zero && cat few/{info,events,stacks,text}; } >ranges && "$image" lime ranges few.lime || return
+	"$sane" -f few.lime log 2>err | cmp - <("$sane" -f few log) && [ ! -s err ] || { cat err; return 1; }
+	head -c -4097 few.lime >cut.lime && cp few.lime harmed.lime && printf x | dd of=harmed.lime bs=1 seek="$head" conv=notrunc status=none &&
+		cp few.lime other.lime && printf '\2' | dd of=other.lime bs=1 seek=4 conv=notrunc status=none || return
+	says 'cut.lime is cut: 4097 bytes or more are missing at its end' -f cut.lime log &&
+		refused 1 "harmed.lime: is cut or damaged: the rest of this dump holds no page of stackbuf's memory" -f harmed.lime log &&
+		refused 1 "other.lime: is in LiME's format, version 2: this stackbuf knows version 1" -f other.lime log
+}
+result "LiME's format: ranges of memory" by_lime
+
 # While a pair is set for --comm, no other filter of the module applies
 one_filter() {
 	local job

@@ -67,6 +67,9 @@ bad_input() {
 		"$graft" "$tree" && rm "$tree/lib/stackbuf/.grafted" && "$graft" "$tree" && "$graft" --remove "$tree" && [ ! -e "$tree/lib/stackbuf" ] || return
 	small_tree "$tree" && "$graft" "$tree" && echo '/* mine */' >"$tree/lib/stackbuf/core/mine.c" &&
 		refused 'core/mine.c was added or changed' "$tree" || return
+	# By a name that is relative
+	(cd "${tree%/*}" && refused 'core/mine.c was added or changed' "${tree##*/}" && rm "$tree/lib/stackbuf/core/mine.c" &&
+		"$graft" "${tree##*/}" 2>"$work/said" && "$graft" --remove "${tree##*/}" 2>>"$work/said" && [ ! -s "$work/said" ]) || return
 	# With the beginning of a name of ours, a hidden one, one that git ignores
 	for file in core/print .mine my.patch; do
 		small_tree "$tree" && "$graft" "$tree" && { [ "$file" != my.patch ] || { git -C "$tree" add -A && git -C "$tree" commit -qm graft && echo '*.patch' >>"$tree/.git/info/exclude"; }; } &&
@@ -76,6 +79,9 @@ bad_input() {
 	small_tree "$tree" && cp -a "$tree" "$work/orig2" && "$graft" "$tree" && touch "$tree/lib/stackbuf/"{notes.txt,save.o} &&
 		refused 'lib/stackbuf/notes.txt was added or changed' "$tree" && refused 'notes.txt was added or changed' --remove "$tree" &&
 		(cd "$work" && eval "$(sed 's/.*then: //' "$work/said")") && "$graft" "$tree" && "$graft" --remove "$tree" && same "$work/orig2" "$tree" || return
+	# A build's own files name it
+	small_tree "$tree" && mkdir -p "$tree/fs" && "$graft" "$tree" && echo 'KSYMTAB_FUNC(stackbuf_save, "", "");' | tee "$tree/.vmlinux.export.c" "$tree/fs/mine.mod.c" &&
+		echo '/* stackbuf_save */' >"$tree/.tmp_vmlinux1.kallsyms.S" && "$graft" --remove "$tree" && [ ! -e "$tree/lib/stackbuf" ] || return
 	# Code still calls it
 	small_tree "$tree" && mkdir -p "$tree/fs" && "$graft" "$tree" && printf '#include <linux/stackbuf.h>\n' >"$tree/fs/mine.c" &&
 		refused '^stackbuf-graft: 1 file(s) outside of lib/stackbuf still use it: fs/mine.c: ' --remove "$tree" && "$graft" --remove --force "$tree" &&

@@ -2,9 +2,9 @@
 /*
  * dump.c - a machine's memory in files: identifies the kind of file and finds its pages
  *
- * This file reads raw images and ELF cores; kdump.c reads the kdump formats.  libkdumpfile does not
- * know files that were flattened for a pipe: an unnamed temporary file receives their pieces in
- * order first.
+ * This file reads raw images, ELF cores and what LiME writes; kdump.c reads the kdump formats.
+ * libkdumpfile does not know files that were flattened for a pipe: an unnamed temporary file
+ * receives their pieces in order first.
  *
  * A page of the record identifies itself, wherever it is.  Physical addresses identify the pages
  * that page_tables.c finds.
@@ -80,23 +80,38 @@ static size_t limit_layers(const struct range *range, size_t nr, u64 size)
 }
 
 /*
- * Add a program header's memory.  Memory that the file leaves out is zeroed: makedumpfile does that
+ * Add a part of physical memory: @size bytes, @filled of them at @offset in the file.  The rest was
+ * zero: makedumpfile leaves that out.  An address above 2^62 is none: program headers have -1.
  */
-static void add_segments(struct dump_file *f, const Elf64_Phdr *p)
+static void add_segments(struct dump_file *f, u64 phys, u64 size, u64 offset, u64 filled)
 {
-	if (p->p_paddr >> 62 || p->p_memsz >> 62)
+	if (phys >> 62 || size >> 62)
 		return;
-	if (p->p_filesz) {
+	if (filled) {
 		GROW(f->segment, f->segments);
-		f->segment[f->segments++] = (struct segment){ p->p_paddr, p->p_offset,
-							      p->p_filesz };
+		f->segment[f->segments++] = (struct segment){ phys, offset, filled };
 	}
-	if (p->p_memsz > p->p_filesz) {
+	if (size > filled) {
 		GROW(f->segment, f->segments);
-		f->segment[f->segments++] = (struct segment){ p->p_paddr + p->p_filesz,
-							      SEGMENT_ZEROES,
-							      p->p_memsz - p->p_filesz };
+		f->segment[f->segments++] = (struct segment){ phys + filled, SEGMENT_ZEROES,
+							      size - filled };
 	}
+}
+
+/* Add a part of the file, whose first byte has this address: pages begin where the memory's do */
+static void add_range(struct dump_file *f, u64 offset, u64 size, u64 address)
+{
+	u64 skip = -address % STACKBUF_PAGE_SIZE;
+
+	if (offset >= f->size)
+		return;
+	if (size > f->size - offset)
+		size = f->size - offset;
+	if (size < skip + STACKBUF_PAGE_SIZE)
+		return;
+	GROW(f->range, f->ranges);
+	f->range[f->ranges].offset = offset + skip;
+	f->range[f->ranges++].size = (size - skip) / STACKBUF_PAGE_SIZE * STACKBUF_PAGE_SIZE;
 }
 
 static int by_phys(const void *a, const void *b)
@@ -132,13 +147,23 @@ static size_t order_segments(struct segment *segment, size_t nr)
 	return n;
 }
 
+/* Put ranges and segments in order.  Return false if there are too many ranges to scan them all */
+static bool order_all(struct dump_file *f)
+{
+	size_t merged = merge(f->range, f->ranges);
+
+	f->segments = order_segments(f->segment, f->segments);
+	f->ranges = limit_layers(f->range, merged, f->size);
+	return f->ranges == merged;
+}
+
 static int open_elf(struct dump_file *f)
 {
-	size_t segments, nr = 0, merged, i;
-	u64 end, skip, most = 0;
+	u64 end, most = 0;
 	Elf64_Phdr *segment;
+	size_t segments, i;
 	Elf64_Ehdr head;
-	bool whole;
+	bool whole, all;
 
 	if (read_at(f->fd, &head, sizeof(head), 0) != sizeof(head))
 		return failed(f, "%s: is cut: its ELF header is not whole", f->name);
@@ -160,34 +185,69 @@ static int open_elf(struct dump_file *f)
 			continue;
 		if (end > f->size && end > most)
 			most = end;
-		add_segments(f, p);
-		/* Pages begin where the memory's pages do, at any offset in the file */
-		skip = -p->p_paddr % STACKBUF_PAGE_SIZE;
-		if (p->p_offset >= f->size || skip >= p->p_filesz)
-			continue;
-		if (end > f->size)
-			end = f->size;
-		if (p->p_offset + skip + STACKBUF_PAGE_SIZE > end)
-			continue;
-		GROW(f->range, nr);
-		f->range[nr].offset = p->p_offset + skip;
-		f->range[nr].size = (end - p->p_offset - skip) / STACKBUF_PAGE_SIZE *
-			STACKBUF_PAGE_SIZE;
-		nr++;
+		add_segments(f, p->p_paddr, p->p_memsz, p->p_offset, p->p_filesz);
+		/* /proc/kcore has no physical address of modules and their like */
+		add_range(f, p->p_offset, p->p_filesz,
+			  p->p_paddr == -1ULL ? p->p_vaddr : p->p_paddr);
 	}
 	free(segment);
 	if (most)
 		f->cut = most - f->size;
-	f->segments = order_segments(f->segment, f->segments);
 	f->vmcoreinfo = core_vmcoreinfo(f->fd);
-	merged = merge(f->range, nr);
-	f->ranges = limit_layers(f->range, merged, f->size);
+	all = order_all(f);
 	/* Count headers or segments that were left out as missing bytes */
-	if (!f->cut && (!whole || f->ranges < merged))
+	if (!f->cut && (!whole || !all))
 		f->cut = 1;
 	if (!whole && !f->ranges)
 		return failed(f, "%s: is cut or damaged: its program headers cannot be read",
 				 f->name);
+	return 0;
+}
+
+/* ------------------------------------------------------------------- LiME --- */
+
+#define LIME_MAGIC	"EMiL"
+
+/* Before each range of memory; @last is the address of its last byte */
+struct lime_head {
+	char magic[4];
+	u32 version;
+	u64 first, last, reserved;
+};
+
+static int open_lime(struct dump_file *f)
+{
+	struct lime_head head;
+	u64 at = 0, size;
+	ssize_t n;
+
+	while ((n = read_at(f->fd, &head, sizeof(head), at)) == sizeof(head)) {
+		if (!at && !memcmp(head.magic, LIME_MAGIC, 4) && head.version != 1)
+			return failed(f, "%s: is in LiME's format, version %u: this stackbuf knows version 1",
+					 f->name, head.version);
+		at += n;
+		size = head.last - head.first + 1;
+		/* Where the next one begins is not known */
+		if (memcmp(head.magic, LIME_MAGIC, 4) || head.version != 1 ||
+		    head.last < head.first || !size || size >> 62) {
+			f->cut = f->size - (at - n);
+			break;
+		}
+		/* Millions of ranges, damaged or hostile, take little memory */
+		if (size >= STACKBUF_PAGE_SIZE) {
+			add_segments(f, head.first, size, at, size);
+			add_range(f, at, size, head.first);
+		}
+		if (size > f->size - at) {
+			f->cut = size - (f->size - at);
+			break;
+		}
+		at += size;
+	}
+	if (n > 0 && n < (ssize_t)sizeof(head))
+		f->cut = sizeof(head) - n;
+	if (!order_all(f) && !f->cut)
+		f->cut = 1;
 	return 0;
 }
 
@@ -346,6 +406,10 @@ int dump_open(struct dump_file *f, const char *name, bool raw)
 		f->kind = DUMP_ELF;
 		return open_elf(f);
 	}
+	if (!memcmp(head, LIME_MAGIC, strlen(LIME_MAGIC))) {
+		f->kind = DUMP_LIME;
+		return open_lime(f);
+	}
 	if (!memcmp(head, "KDUMP   ", 8) || !memcmp(head, "DISKDUMP", 8)) {
 		f->kind = DUMP_KDUMP;
 		f->kdump = kd_open(f->fd, f->size, &f->machine, why, sizeof(why));
@@ -416,7 +480,7 @@ int dump_read_memory(struct dump_file *f, u64 phys, void *page, u64 *where)
 	*where = phys;
 	if (f->kind == DUMP_RAW)
 		*where -= f->start;
-	if (f->kind != DUMP_ELF)
+	if (f->kind != DUMP_ELF && f->kind != DUMP_LIME)
 		return phys < f->start ? -1 : dump_read(f, *where, page);
 	/* The last segment that begins at or before @phys */
 	above = first_above(f->segment, f->segments, sizeof(*f->segment), phys);

@@ -9,7 +9,7 @@
 
 struct kdump;
 
-enum dump_kind { DUMP_RAW, DUMP_ELF, DUMP_KDUMP };
+enum dump_kind { DUMP_RAW, DUMP_ELF, DUMP_LIME, DUMP_KDUMP };
 
 /* Offset of zeroed memory, which the file need not contain */
 #define SEGMENT_ZEROES	(~0ULL)
@@ -31,7 +31,7 @@ struct dump_file {
 	u64 start;
 	struct range *range;	/* parts of it that contain pages; unused for DUMP_KDUMP */
 	size_t ranges;
-	/* DUMP_ELF: segments by physical address, in order and without overlaps */
+	/* DUMP_ELF, DUMP_LIME: segments by physical address, in order and without overlaps */
 	struct segment *segment;
 	size_t segments;
 	char *vmcoreinfo;	/* a copy of the note, or NULL if the file lacks it */

@@ -157,21 +157,22 @@ static int nothing_found(struct source *s, const struct page_set *set)
 {
 	struct dumps *own = s->own;
 	const char *why = NULL;
-	unsigned int i, machine = 0;
+	bool is_dump = *s->linux_release;
+	unsigned int i;
 
 	if (set->other_version)
 		return failed(s, "%s: format version %u; this stackbuf knows version %u", s->name,
 			      set->other_version, STACKBUF_VERSION);
 	for (i = 0; i < own->files && !why; i++) {
 		why = explain_file(own->file[i].fd) ?: folded_explain(own->file[i].fd);
-		machine |= own->file[i].machine;
+		is_dump |= own->file[i].machine || own->file[i].kind == DUMP_LIME;
 	}
 	if (why && !*s->linux_release)
 		return failed(s, "%s: %s", own->file[i - 1].name, why);
-	if ((*s->linux_release || machine) && (set->cut || set->unreadable))
+	if (is_dump && (set->cut || set->unreadable))
 		return failed(s, "%s: is cut or damaged: the rest of this dump holds no page of stackbuf's memory",
 			s->name);
-	if (*s->linux_release || machine)
+	if (is_dump)
 		return failed(s, "%s: is a dump%s%s, and holds no page of stackbuf's memory: the module was not loaded",
 			s->name, *s->linux_release ? " of Linux " : "", s->linux_release);
 	return failed(s, "%s: is neither a snapshot nor a dump: it holds no page of stackbuf's or of Linux",

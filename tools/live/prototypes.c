@@ -226,7 +226,7 @@ static const struct btf_type *find_event(const struct image *image, const char *
 	return proto;
 }
 
-/* The same of any image: of the kernel itself first, then of the modules */
+/* Look for an event in the kernel itself first, then in the modules */
 static const struct btf_type *find_event_anywhere(struct prototypes *p, const char *event,
 						  const struct image **image)
 {
