@@ -279,12 +279,6 @@ static __always_inline void add_time(const struct stackbuf_pair_object *object, 
 	} while (took > longest && cmpxchg64(&stack->longest, longest, took) != longest);
 }
 
-/* Whatever stops recording, enable=0 included, stops pairs: see sbuf_pair_resume() */
-static inline bool is_stopped(void)
-{
-	return READ_ONCE(stackbuf_info.stop_ns) || READ_ONCE(stackbuf_info.state) & STACKBUF_FROZEN;
-}
-
 /*
  * The current task is being switched out.  Return true if nothing will end its wait: an idle task
  * waits for nothing; a dead one is never switched in again, but a new task may reuse its
@@ -327,7 +321,8 @@ static noinline bool open_any(const struct stackbuf_probe *probe, unsigned long 
 	struct stackbuf_pair_object *object, was;
 	u32 stack;
 
-	if (id <= 0 && is_stopped())
+	/* sbuf_pair_resume() counts all that is missed until then as one */
+	if (id <= 0 && !sbuf_recording())
 		return false;
 	/* Even if it is not opened now: the next close is not for the object that had the key */
 	if (take_any(hash, 0, probe->pair, key, &was) &&
@@ -486,6 +481,9 @@ static unsigned long guard_of(unsigned long wait)
 static noinline void open_wait(const struct stackbuf_probe *probe, unsigned long key,
 			       unsigned long flags, s64 id)
 {
+	/* Where cpu= does not exclude it, the same wait may begin again, and seem to have begun */
+	if (id == SBUF_NOT_ADMITTED && flags & WAIT_IN_MUTEX && READ_ONCE(stackbuf_info.filter.cpu))
+		sbuf_pair_lost(probe, 1);
 	if (flags & (WAIT_SPINS | WAIT_IN_MUTEX) && is_waiting(probe, key)) {
 		/* A wait for a mutex begins again as the waiter sleeps or spins, but ends once */
 		if (flags & WAIT_IN_MUTEX)
@@ -649,7 +647,7 @@ NOKPROBE_SYMBOL(close_wait);
 
 void sbuf_pair_settle(const struct stackbuf_probe *probe, unsigned long key)
 {
-	if (!is_stopped() && change_doubt(probe, key, false))
+	if (sbuf_recording() && change_doubt(probe, key, false))
 		sbuf_add(&pair_at(probe->pair)->early, 1);
 }
 
@@ -660,7 +658,8 @@ void sbuf_pair_close_known(const struct stackbuf_probe *probe, unsigned long key
 {
 	u64 now = sbuf_pair_now();
 
-	if (unlikely(is_stopped()))
+	/* Whatever stops recording, enable=0 included, stops pairs */
+	if (unlikely(!sbuf_recording()))
 		return;
 	if (likely(!(probe->value & (SBUF_VALUE_ARGUMENT | SBUF_VALUE_MOVED))))
 		close_one(probe, key, 0, now, id);

@@ -277,7 +277,7 @@ static void watch_paths(struct session *s, struct args *a, struct paths *p)
 {
 	struct watch w = {
 		.source = &s->source, .o = &a->output, .filter = &a->wanted.filter, .events = true,
-		.duration = a->duration, .cgroup = a->cgroup, .overrides.lock = -1,
+		.paths = true, .duration = a->duration, .cgroup = a->cgroup, .overrides.lock = -1,
 	};
 	size_t i;
 

@@ -206,6 +206,8 @@ static void print_summary(const struct output *o, const struct args *a,
 		fprintf(f, " %u places are not probed;", t->absent);
 	if (t->half)
 		fprintf(f, " %u were being written;", t->half);
+	if (t->doubt)
+		fprintf(f, " %u more may be asleep, or awake already;", t->doubt);
 	if (t->lost)
 		fprintf(f, " %u pages or probes are missing;", t->lost);
 	if (t->copies)
@@ -217,6 +219,11 @@ static void print_summary(const struct output *o, const struct args *a,
 	if (t->off)
 		fprintf(f, " %s;", t->off);
 	fputs(f == stderr ? "\n" : "\n\n", f);
+}
+
+static bool is_in(const struct frame *f, const char *function)
+{
+	return f->name_len == strlen(function) && !memcmp(f->name, function, f->name_len);
 }
 
 /*
@@ -234,9 +241,11 @@ static bool is_idle(const struct output *o, struct stack *stack)
 
 		if (f->module_len == 8 && !memcmp(f->module, "stackbuf", 8))
 			return true;
-		if (text_begins_with(f->name, f->name_len, "ret_from_fork") ||
-		    (f->name_len == 7 && !memcmp(f->name, "kthread", 7)))
+		/* Not ret_from_fork: user tasks, and kernel threads that serve one, begin there, too */
+		if (is_in(f, "kthread"))
 			return i && asleep == i - 1;
+		if (is_in(f, "kthreadd"))
+			return asleep == i;
 		for (k = 0; k < ARRAY_SIZE(scheduler); k++)
 			if (text_begins_with(f->name, f->name_len, scheduler[k]))
 				break;
@@ -414,6 +423,10 @@ static void check_pair(const struct args *a, const char *name)
 	/* Filters exclude events of the wakers, and with them the times of what they wake */
 	if (a->given & BIT(OPT_WAKERS) && a->given & FILTERS)
 		die(EXIT_USAGE, "offcpu --wakers takes no --pid, --comm and --cpu, which would exclude wakers of the tasks that are meant");
+	/* It begins again each time that the task sleeps or spins, wherever it is by then */
+	if (!strcmp(name, "contention") && f->cpu.nr)
+		die(EXIT_USAGE, "%s contention takes no --cpu: a task that waits may move to another CPU",
+		    command);
 	if (a->command == OFFCPU || is_preset(name) || is_functions(a))
 		return;
 	if (!a->word[1])

@@ -110,6 +110,17 @@ busy() {
 		"$STACKBUF" offcpu -D 2 --all --json 2>err | grep -qE "$idle" && ! grep 'left out' err
 }
 
+# And nothing else is left out: not processes that are switched out as they begin
+not_idle() {
+	echo offcpu >$P/pair || return 1
+	for _ in $(seq 300); do true & done
+	wait
+	"$STACKBUF" save snapshot && echo >$P/pair && "$STACKBUF" -f snapshot offcpu --json | sort >shown && "$STACKBUF" -f snapshot offcpu --all --json | sort >all || return 1
+	grep -vxFf shown all >left
+	grep -c ret_from_fork shown left
+	[ -s left ] && ! grep -vE '"kthreadd?\+|\[stackbuf\]"' left
+}
+
 # Of 30 objects a sample of one in three is known, and that it is a sample
 sampled() {
 	echo "$HOLD:$RELEASE" >$P/pair && echo 3 >$P/every && echo nobody >$P/comm && echo "keep 30" >$L && echo >$P/comm &&
@@ -277,6 +288,19 @@ reloaded() {
 off() {
 	echo 0 >$P/enable && echo "keep 3" >$L && "$STACKBUF" leaks | head -n 1 | grep ': 0 open' && echo 1 >$P/enable &&
 		"$STACKBUF" leaks | head -n 1 | grep ': 0 open.*not exact: 1 were not recorded' && echo >$P/pair
+}
+# However many places of the pair are passed until it is on again.  One may find it off, and then on
+off_once() {
+	echo "$HOLD:$RELEASE" >$P/pair && touch passing || return 1
+	while [ -e passing ]; do echo "keep 1" >$L; echo "drop 1" >$L; done &
+	for _ in 1 2 3 4 5; do
+		echo 0 >$P/enable && echo 1 >$P/enable || break
+	done
+	rm passing
+	wait $!
+	refused=$(second refused)
+	echo >$P/pair
+	is "$refused >= 5 && $refused <= 7"
 }
 # 480 places for a thousand keys: each is open or was refused, and nothing is wrong
 small() {
@@ -496,6 +520,7 @@ exact)
 	result "leaks by itself: set for its time" by_itself
 	result "of one command, the newest, the largest last; refusals" choices
 	result "off CPU: kernel threads that wait for work are left out, and counted" busy
+	result "... and nothing else" not_idle
 	! has_events || result "37 of 1,000 leak, by the names of arguments of events" named
 	echo >$P/pair
 	result "a sample of objects: not exact" sampled
@@ -513,6 +538,7 @@ result "off CPU for a known time; other pairs stay" asleep
 	! needs_group || group="this kernel checks indirect calls: events of a module that comes again are refused"
 	! has_events || unless "${group:-}" "... of two pairs, at one tracepoint, in another order" both_ends
 	result "recording is off for a while: not exact" off
+	result "... each time counts once" off_once
 	end
 	begin few
 	result "a table that is too small: not exact, and nothing wrong is shown" small

@@ -319,6 +319,13 @@ errors_at_once() {
 	"$STACKBUF" errors --json >out 2>err && paths out | tr '\n' ' ' >got && facts &&
 		is "$(fact events_overwritten) + $(fact probes_missed) == 0" && [ "$(cat got)" = "-EACCES 0,1 return_int $((cpus * 300)) -EINVAL 0,1,2 return_int $((cpus * 500)) -EIO 0 return_changed $((cpus * 300)) " ] || { cat got err; return 1; }
 }
+on_a_cpu() {
+	set_list '' || return 1
+	on() { taskset "$1" sh -c "echo int -5 $2 >$M/run"; }
+	calls() { cp "$P/cpu" cpu; on 1 3; on 2 4; }
+	during probe calls errors --cpu 1 --json stackbuf_return:return_int && paths out &&
+		[ "$(paths out)" = '-EIO 0 return_int 4' ] && [ "$(cat cpu)" = -1 ]
+}
 # As the kernel's BTF says: jiffies_to_msecs() returns an unsigned int.  Of return_u32() it is known where its module was built
 # with debug information, beside a vmlinux
 cannot_fail() {
@@ -392,6 +399,7 @@ result "leaks FUNCTION: the calls that are inside, live and in a snapshot" who_i
 result "errors: the function that returned one first, and how far it went" which_error
 result "errors: the same of what was recorded, and chosen" recorded_errors
 result "errors: of many tasks at once" errors_at_once
+result "errors: of a CPU, by the first return, wherever the next ones are" on_a_cpu
 btf=
 grep -q '^CONFIG_DEBUG_INFO_BTF=y' /t/config || btf="CONFIG_DEBUG_INFO_BTF is not set"
 grep -q ' jiffies_to_msecs$' /proc/kallsyms || btf="the compiler inlines jiffies_to_msecs()"

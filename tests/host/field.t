@@ -112,6 +112,38 @@ folded() {
 		echo 'no trace' | "$sane" decode --folded 2>&1 | grep -qx 'stackbuf: the text holds no trace of frames as .*'
 }
 
+# Samples of programs, whose names hold anything: each is one stack
+perf() {
+	sed 's/^|//' >"$dir/log" <<-'END' || return
+		|containerd  812 [003]  1234.567890:     250000 cpu-clock:
+		|	ffffffff8114abcd futex_wait+0x15d ([kernel.kallsyms])
+		|	ffffffffc012ab34 ext4_file_read+0x5 ([ext4])
+		|	ffffffff81c0008b entry_SYSCALL_64_after_hwframe+0x76 ([kernel.kallsyms])
+		|	          46c5a3 runtime.futex+0x23 (/usr/bin/containerd)
+		|	          401126 runtime.(*mheap).alloc.func1+0x30 (/usr/bin/containerd)
+		|
+		|a  812 [003]  1234.667890:     250000 cpu-clock:
+		|	ffffffff8114abcd vfs_read ([kernel.kallsyms])
+		|	ffffffffc012ab34 [unknown] ([unknown])
+		|	    7f12344011a6 ns::K::run(int, char const*)+0x5 (/bin/a (deleted))
+		|	    7f12344011a7 std::function<void (int)>::operator()(int) const+0x5 (/bin/a)
+		|	    7f1234567812 [unknown] (/usr/lib/libfoo.so.1)
+		|	          43e1f0 main;x+0x5 (/bin/a)
+		|	          43e1f0 main;x+0x5 (/bin/a)
+		|
+		|containerd  812 [003]  1234.767890:     250000 cpu-clock:
+		|	          46c5a3 runtime.futex+0x23 (/usr/bin/containerd)
+		|
+	END
+	"$sane" decode --folded "$dir/log" >"$dir/out" 2>"$dir/err" && [ ! -s "$dir/err" ] || { cat "$dir/err"; return 1; }
+	sort "$dir/out" | diff - <(sort <<-'END'
+		runtime.(*mheap).alloc.func1;runtime.futex;entry_SYSCALL_64_after_hwframe;ext4_file_read_[ext4];futex_wait 1
+		main_x;main_x;[libfoo.so.1];std::function<void (int)>::operator()(int) const;ns::K::run(int, char const*);[unknown];vfs_read 1
+		runtime.futex 1
+	END
+	)
+}
+
 # Each line of a trace has its own time, in the forms of many logs: %s is a second
 times() {
 	local form second frame i
@@ -180,7 +212,9 @@ split() {
 		for ((i = 0; i < 16#$size; i++)); do printf ' work+0x%x/0x%x [bar]\n' "$i" "$((16#$size))"; done >"$dir/in"
 		"$sane" decode -k "$dir/vmlinux" -m "$dir/$how" "$dir/in" 2>"$dir/err" | sed 's#([^()]*/m\.c:#(m.c:#g' >"$dir/$how.out"
 	done
-	grep -q ' inner (m.c:2) (inlined by) middle (m.c:3) (inlined by) work (m.c:4)' "$dir/whole.out" && diff "$dir/whole.out" "$dir/split.out"
+	grep -q ' inner (m.c:2) (inlined by) middle (m.c:3) (inlined by) work (m.c:4)' "$dir/whole.out" && diff "$dir/whole.out" "$dir/split.out" && ! grep dwo "$dir/err" || return
+	rm "$dir/split/"*.dwo && "$sane" decode -k "$dir/vmlinux" -m "$dir/split" "$dir/in" 2>&1 >/dev/null |
+		grep -c 'split/bar.ko: .dwo files .* are missing' | grep -x 1
 }
 
 all_tests() {
@@ -200,6 +234,7 @@ all_tests() {
 	result 'many frames in one line take no time' long_line
 	result 'inlined functions with split DWARF' split
 	result "a log's traces as folded stacks and as a flame graph" folded
+	result "... perf script's samples, with frames of programs" perf
 }
 
 with_tools all_tests all

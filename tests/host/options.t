@@ -718,6 +718,9 @@ kernel_offset() {
 	image "$dir/image" 1c200000
 	info_has "offset of KASLR 0x$addr (from vmlinux)" "$dir/image" -k "$dir/vmlinux" &&
 	info_has "offset of KASLR 0x$addr (from vmlinux)" "$made" -k "$dir/vmlinux" || return
+	# arm64's is ET_DYN
+	gcc -g -pie -o "$dir/dynamic" "$dir/kernel.c" && readelf -h "$dir/dynamic" | grep -q 'Type: *DYN' || return
+	addr=$(nm "$dir/dynamic" | sed -n 's/ T stack_trace_save$//p') && info_has "offset of KASLR 0x$(printf '%x' $((0xffffffff81234500 - 0x$addr))) (from vmlinux)" "$made" -k "$dir/dynamic" || return
 	gcc -g -Dstack_trace_save=other -o "$dir/other" "$dir/kernel.c" &&
 	refused 1 'has no function stack_trace_save' -f "$made" info -k "$dir/other"
 }

@@ -176,6 +176,7 @@ void watch_prepare(struct watch *w)
 {
 	const struct stackbuf_info *info = &w->o->record->info;
 	const struct matches *c = &w->matches;
+	struct filter filter = *w->filter;
 	char cgroup[24];
 
 	w->pidfd = -1;
@@ -197,7 +198,9 @@ void watch_prepare(struct watch *w)
 	 * what it records of others from then on would count
 	 */
 	snprintf(cgroup, sizeof(cgroup), "%llu", w->cgroup_id);
-	override_filter(&w->overrides, w->filter);
+	if (w->paths)
+		filter.cpu.nr = 0;
+	override_filter(&w->overrides, &filter);
 	override_parameter(&w->overrides, PARAM_CGROUP, cgroup);
 	override_parameter(&w->overrides, PARAM_LIMIT, "0");
 	override_parameter(&w->overrides, PARAM_EVERY, "1");

@@ -208,6 +208,7 @@ struct watch {
 	u64 number;			/* snoop: end after this number of events; 0: never */
 	bool offsets, verbose, per_process, timestamp;
 	bool events;			/* count only events read, not the table's totals */
+	bool paths;			/* errors: the CPU is that of an error's first return */
 	const char *flame, *cgroup;	/* of --flame and --cgroup, or NULL */
 	u64 interval;			/* count: ns between totals; 0: only at the end */
 	u64 duration;			/* ns; 0: until interrupted */

@@ -98,6 +98,7 @@ struct entries {
 	u64 nr;
 	bool *known;
 	struct pair_total **of;	/* NULL: belongs to another pair */
+	u64 doubted;	/* tasks in doubt count if they went to sleep until then */
 };
 
 /* Times at which objects were opened */
@@ -105,6 +106,17 @@ struct opened {
 	u64 *time;
 	size_t nr;
 };
+
+/*
+ * When the newest event was recorded, less the time that a wakeup may take: in a live copy, a task
+ * that went to sleep since then may be in doubt for a moment
+ */
+static u64 doubted_until(const struct record *r)
+{
+	u64 newest = r->events ? r->event[r->events - 1].time : 0;
+
+	return !r->live ? ~0ULL : newest > NSEC_PER_SEC ? newest - NSEC_PER_SEC : 0;
+}
 
 /* Add up open objects; with @opened only note their times */
 static void take_open(struct pair_totals *t, const struct entries *e, u64 from, u64 until,
@@ -125,7 +137,7 @@ static void take_open(struct pair_totals *t, const struct entries *e, u64 from, 
 		if (!total || object->time < from || object->time > until)
 			continue;
 		if (stack != object->stack) {
-			t->half += !opened;
+			t->doubt += !opened && object->time <= e->doubted;
 			continue;
 		}
 		if (opened) {
@@ -196,7 +208,9 @@ void pairs_read(const struct record *r, unsigned int number, const struct pair_s
 		struct pair_totals *t)
 {
 	u64 stacks = STACKBUF_PAIR_STACK_PAGES((u64)r->info.pair_pages), i, n, k;
-	struct entries e = { .nr = stacks * STACKBUF_PAGE_PAIR_STACKS };
+	struct entries e = {
+		.nr = stacks * STACKBUF_PAGE_PAIR_STACKS, .doubted = doubted_until(r),
+	};
 	unsigned int at = number - 1;
 	void *tree = NULL;
 
@@ -272,7 +286,7 @@ void pairs_free(struct pair_totals *t)
 bool pairs_exact(const struct pair_totals *t)
 {
 	return !(t->pair.refused | t->pair.reopened | t->pair.parts | t->missed | t->absent |
-		 t->half | t->lost | t->copies | t->kept | t->beyond | !!t->off);
+		 t->half | t->doubt | t->lost | t->copies | t->kept | t->beyond | !!t->off);
 }
 
 u64 pairs_time(unsigned int i)

@@ -453,6 +453,8 @@ struct pair_totals {
 	unsigned int absent;
 	/* Half-written objects; 0 for a live copy, where they count as opened a moment later */
 	unsigned int half;
+	/* Tasks that may be awake, and are not counted; of a live copy those a second old or more */
+	unsigned int doubt;
 	unsigned int lost;	/* missing pages, and probes that no page found has */
 	/* Differing copies of a page of which the newer one is unknown */
 	unsigned int copies;

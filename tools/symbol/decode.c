@@ -431,6 +431,61 @@ static bool take_cut(struct decoder *d, const char *line, size_t len)
 	return true;
 }
 
+/*
+ * A frame as perf script prints it: "  7f1234 ns::f(int, char const*)+0x5 (/bin/a)".  Names of
+ * programs hold anything.  Add it to its trace and return true, or return false for another line
+ */
+static bool take_perf(struct decoder *d, const char *line, size_t len)
+{
+	static const char frame[] = "^[[:space:]]+[[:xdigit:]]{1,16} (.*[^[:space:]]) (\\(.*\\))$";
+	static const char offset[] = "^(.+)[+]0x[[:xdigit:]]+$";
+	struct around a = { .before = line, .after = "", .alone = true };
+	struct frame f = { .module = "", .sizeless = true };
+	regmatch_t part[REGEX_PARTS];
+	const char *origin, *base;
+	struct trace *t;
+	int depth = 0;
+	char *name;
+
+	len = text_trim(line, len);
+	if (!d->traces.ended || !len || line[len - 1] != ')' ||
+	    !text_matches(line, len, frame, part))
+		return false;
+	/* A path may have parentheses of its own: "(/bin/a (deleted))" */
+	for (origin = line + len - 1; origin > line + part[1].rm_so; origin--) {
+		depth += (*origin == ')') - (*origin == '(');
+		if (!depth)
+			break;
+	}
+	if (depth || origin[-1] != ' ')
+		return false;
+	f.name = line + part[1].rm_so;
+	f.name_len = text_trim(f.name, origin - f.name);
+	take_origin(&f, origin - 1, line + len - (origin - 1));
+	if (text_matches(f.name, f.name_len, offset, part))
+		f.name_len = part[1].rm_eo;
+	if (f.name_len == 9 && !memcmp(f.name, "[unknown]", 9)) {
+		/* As in stackcollapse-perf.pl: the object's name */
+		base = memrchr(origin, '/', line + len - origin);
+		f.module_len = 0;
+		if (base && origin[1] == '/')
+			name = xasprintf("[%.*s]", (int)(line + len - 1 - (base + 1)), base + 1);
+		else
+			name = xstrdup("[unknown]");
+	} else {
+		name = xasprintf("%.*s", (int)f.name_len, f.name);
+	}
+	f.name = name;
+	f.name_len = strlen(name);
+	for (; *name; name++)
+		if (*name == ';')
+			*name = '_';
+	name = (char *)f.name;
+	kind_in_line(d, &f, &(struct marker){ .at = NULL }, &a, &t);
+	free(name);
+	return true;
+}
+
 /* A line, and the current frame in it */
 struct scan {
 	const char *line;
@@ -499,6 +554,8 @@ static void decode_part(struct decoder *d, const char *line, size_t len, FILE *o
 	if (!d->record)
 		learn_kernel(d->srcline, line, len);
 	d->was_cut = false;
+	if (take_perf(d, line, len))
+		return;
 	for (frames = 0; (n = next_frame(&f, line, len, &s.at)); frames++) {
 		bool kernel = !f.sizeless || take_origin(&f, line + s.at + n, len - s.at - n);
 		enum frame_kind kind = FRAME_OPEN;

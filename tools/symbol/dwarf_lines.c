@@ -17,7 +17,7 @@ struct subprogram {
 /* A compilation unit; its subprograms are read when a frame is in it */
 struct dwarf_unit {
 	Dwarf_Die die, code;	/* @code: in the .dwo, if split */
-	bool read;
+	bool read, lacks_dwo;
 	struct subprogram *subprogram;
 	size_t subprograms;
 };
@@ -47,7 +47,8 @@ static void read_units(struct elf_file *e)
 			continue;
 		GROW(e->unit, e->units);
 		e->unit[e->units] = (struct dwarf_unit){
-			.die = die, .code = type == DW_UT_skeleton && split.cu ? split : die };
+			.die = die, .code = type == DW_UT_skeleton && split.cu ? split : die,
+			.lacks_dwo = type == DW_UT_skeleton && !split.cu };
 		while ((at = dwarf_ranges(&die, at, &base, &start, &end)) > 0) {
 			if (start >= end)
 				continue;
@@ -159,6 +160,11 @@ unsigned int dwarf_places(struct elf_file *e, u64 addr,
 	line = dwarf_getsrc_die(&u->die, addr);
 	if (!line)
 		return 0;
+	if (u->lacks_dwo && !e->told_dwo) {
+		e->told_dwo = true;
+		report("%s: .dwo files of its debug information are missing, or of another build: inlined functions are not shown",
+		       e->path);
+	}
 	if (!u->read) {
 		u->read = true;
 		read_subprograms(u, &u->code);

@@ -41,7 +41,7 @@ static void read_sections(struct elf_file *e, Elf *elf)
 		if (name && !strcmp(name, ".modinfo") && shdr.sh_type != SHT_NOBITS)
 			e->modinfo = elf_rawdata(scn, NULL);
 		/* libdwfl placed the sections of a module one after the other */
-		e->section[i] = (struct elf_section){ shdr.sh_addr, shdr.sh_size,
+		e->section[i] = (struct elf_section){ shdr.sh_addr + e->elf_bias, shdr.sh_size,
 						      shdr.sh_flags & SHF_EXECINSTR };
 	}
 }
@@ -304,7 +304,7 @@ static int take_file(struct elf_file *e, const char *path, char **why)
 	free(*why);
 	*why = NULL;
 	e->path = xstrdup(path);
-	elf = e->module ? dwfl_module_getelf(e->module, &bias) : NULL;
+	elf = e->module ? dwfl_module_getelf(e->module, &e->elf_bias) : NULL;
 	if (!elf || !gelf_getehdr(elf, &ehdr)) {
 		*why = xasprintf("%s: %s", path, dwfl_errmsg(-1) ?: "is not an ELF file");
 		goto bad;

@@ -345,7 +345,7 @@ int srcline_kernel_offset(struct srcline *l, u64 *offset)
 	i = base ? elf_file_next_named(elf, base, strlen(base), 0) : 0;
 	if (!i)
 		return failed(&l->files, "%s has no function %s", elf->path, base ?: "");
-	*offset = l->files.config.base_addr - elf->function[i].addr;
+	*offset = l->files.config.base_addr - (elf->function[i].addr - elf->elf_bias);
 	return 0;
 }
 

@@ -44,6 +44,8 @@ struct elf_file {
 	Dwfl_Module *module;	/* the file as libdwfl knows it */
 	GElf_Half machine;
 	bool relocatable;	/* a module: libdwfl placed its sections one after the other */
+	/* From the file's addresses to those of @module: not 0 for arm64's image, which is ET_DYN */
+	GElf_Addr elf_bias;
 	struct elf_section *section;	/* its sections, by index */
 	size_t sections;
 	/* Its functions in the order of the symbol table; the first element is unused */
@@ -57,6 +59,7 @@ struct elf_file {
 
 	/* For dwarf_lines.c only */
 	bool units_read;	/* @unit and @range were read */
+	bool told_dwo;		/* it was reported that a .dwo file is missing */
 	Dwarf_Addr bias;	/* from debug information's addresses to those of @module */
 	struct dwarf_unit *unit;	/* the compilation units */
 	size_t units;
