@@ -167,6 +167,28 @@ static void remove_kprobes(const struct module *module, unsigned long state)
 		sbuf_probe_clear(container_of(set[n], struct sbuf_kprobe, kprobe)->probe);
 }
 
+#ifdef CONFIG_ARM64
+/*
+ * With sbuf_probe_mutex, or with preemption off: unregistering a kprobe waits for a grace period,
+ * and only then its entry may be taken for another place
+ */
+u32 sbuf_kprobe_replaced(const u32 *at)
+{
+	struct stackbuf_probe *probe;
+
+	for (probe = sbuf_probe_next(NULL); probe; probe = sbuf_probe_next(probe)) {
+		const struct kprobe *kprobe = &sbuf_place_of(probe)->kprobe.kprobe;
+
+		if (sbuf_probe_is_set(probe, STACKBUF_PROBE_BY_KPROBE) &&
+		    READ_ONCE(kprobe->addr) == at)
+			return READ_ONCE(kprobe->opcode);
+	}
+	return 0;
+}
+
+NOKPROBE_SYMBOL(sbuf_kprobe_replaced);
+#endif
+
 static unsigned long missed_by_kprobe(const struct stackbuf_probe *probe)
 {
 	return sbuf_place_of(probe)->kprobe.kprobe.nmissed;

@@ -5,6 +5,7 @@
 #include <linux/kernel.h>
 #include <linux/string.h>
 
+#include "kprobe.h"
 #include "recall.h"
 #include "symbol.h"
 
@@ -71,8 +72,12 @@ noinline bool sbuf_symbol_is_entry(unsigned long pc)
 		return false;
 	start = (const u32 *)symbol.start;
 	for (at = start; at < (const u32 *)pc; at++) {
-		u32 code = READ_ONCE(*at), rd = code & 0x1f, rt2 = code >> 10 & 0x1f;
+		u32 code = READ_ONCE(*at), rd, rt2;
 
+		if (STACKBUF_WITH_PROBES && code == BRK64_OPCODE_KPROBES)
+			code = sbuf_kprobe_replaced(at) ?: code;
+		rd = code & 0x1f;
+		rt2 = code >> 10 & 0x1f;
 		if ((code & 0xfe407fff) == 0xa8407bfd)			/* ldp x29, x30, [sp...] */
 			callers = X29 | X30;
 		else if ((code & 0xfe407fff) == 0xa8007bfd ||		/* stp x29, x30, [sp...] */
@@ -88,7 +93,8 @@ noinline bool sbuf_symbol_is_entry(unsigned long pc)
 			callers = at > start && READ_ONCE(at[-1]) == 0xaa1e03e9 ? callers : 0;
 		else if ((code & 0xfc000000) == 0x14000000 ||		/* b */
 			 (code & 0xfe000000) == 0xd6000000 ||		/* br, blr, ret */
-			 ((code & 0xff000000) == 0xd4000000 && at > start) || /* brk */
+			 /* brk, also of a kprobe of others, which hides an instruction */
+			 ((code & 0xff000000) == 0xd4000000 && at > start) ||
 			 rd == 29 || rd == 30 ||			/* mov x29, sp */
 			 ((code & 0x3a000000) == 0x28000000 && (rt2 == 29 || rt2 == 30)))
 			callers = 0;

@@ -217,6 +217,18 @@ split() {
 		grep -c 'split/bar.ko: .dwo files .* are missing' | grep -x 1
 }
 
+# A module whose build id is not known, of another build: all but its last function end where another begins
+sizes() {
+	local size
+	printf 'int first(int x);\nint first(int x)\n{\n\treturn x + 1;\n}\nint last(int x);\nint last(int x)\n{\n\treturn x + 2;\n}\n' >"$dir/two.c"
+	mkdir -p "$dir/two" && gcc -g -O2 -fno-toplevel-reorder -c -o "$dir/two/two.ko" "$dir/two.c" || return
+	size=$(nm -S "$dir/two/two.ko" | sed -n 's/^[0-9a-f]* \([0-9a-f]*\) T first$/\1/p')
+	printf ' %s+0x1/0x%x [two]\n' last 4096 first 4096 first $((16#$size + 1)) >"$dir/in"
+	"$sane" decode -k "$dir/vmlinux" -m "$dir/two" "$dir/in" >"$dir/out" 2>"$dir/err"
+	cat "$dir/out" "$dir/err"
+	[ "$(grep -c 'two.c' "$dir/out")" = 1 ] && grep 'last+0x1/0x1000 \[two\] .*two.c:9' "$dir/out"
+}
+
 all_tests() {
 	local name
 	result 'something that stands for a kernel' kernel
@@ -233,6 +245,7 @@ all_tests() {
 	result "the log's kernel, in a file of one line" in_one_line
 	result 'many frames in one line take no time' long_line
 	result 'inlined functions with split DWARF' split
+	result 'sizes that another build of a module has are refused' sizes
 	result "a log's traces as folded stacks and as a flame graph" folded
 	result "... perf script's samples, with frames of programs" perf
 }

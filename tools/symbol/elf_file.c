@@ -145,6 +145,7 @@ static size_t symbol_above(const struct elf_file *e, u64 addr)
 bool elf_file_size_fits(const struct elf_file *e, const struct elf_function *f, u64 size)
 {
 	u64 end = f->addr + size;
+	bool covers = false;
 	size_t i;
 
 	if (end < f->addr)
@@ -156,8 +157,9 @@ bool elf_file_size_fits(const struct elf_file *e, const struct elf_function *f, 
 			break;
 		if (next->addr >= end)
 			return next->addr == end;
+		covers |= next->addr > f->addr && next->size;
 	}
-	return size >= f->size;
+	return size >= f->size && !covers;
 }
 
 const struct elf_function *elf_file_function_at(const struct elf_file *e, u64 addr)
