@@ -86,11 +86,8 @@ static inline const struct pt_regs *sbuf_arch_interrupted_regs(unsigned long rec
 }
 
 /* From 5.16 on the kernel's own walks resolve what kretprobes have replaced */
-#if defined(CONFIG_ARCH_CORRECT_STACKTRACE_ON_KRETPROBE) || SBUF_HAS_OBJPOOL
-#define SBUF_HAVE_RESOLVED_WALKS	true
-#else
-#define SBUF_HAVE_RESOLVED_WALKS	false
-#endif
+#define SBUF_HAVE_RESOLVED_WALKS							\
+	(IS_ENABLED(CONFIG_ARCH_CORRECT_STACKTRACE_ON_KRETPROBE) || SBUF_HAS_OBJPOOL)
 
 /*
  * The kernel notes which return addresses kretprobes have replaced, by the address of the slot or,

@@ -163,15 +163,8 @@ static inline unsigned long sbuf_module_rodata(const struct module *module, unsi
 #define STACKBUF_WITH_KEEP	0
 #endif
 
-#if STACKBUF_WITH_KEEP
-static inline bool sbuf_reserve_mem(const char *name, phys_addr_t *start, phys_addr_t *size)
-{
-#if SBUF_HAS_RESERVE_MEM
-	return reserve_mem_find_by_name(name, start, size);
-#else
-	return false;
-#endif
-}
+#if !SBUF_HAS_RESERVE_MEM
+#define reserve_mem_find_by_name(name, start, size)	false
 #endif
 
 /*

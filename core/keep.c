@@ -282,27 +282,13 @@ void sbuf_keep_stopped(bool panic)
 static void keep_info(struct work_struct *work);
 static DECLARE_DELAYED_WORK(keep_work, keep_info);
 
-/* The machine is stopped and sbuf_table_mutex is held: no copy is in progress */
-static int stop_keeping(void *unused)
-{
-	const bool was_on = sbuf_recording();
-
-	if (was_on)
-		sbuf_state_change(STACKBUF_ENABLED, false);
-	memset(sbuf_keep_distance, 0, sizeof(sbuf_keep_distance));
-	stackbuf_info.kept_at = 0;
-	if (was_on)
-		sbuf_state_change(STACKBUF_ENABLED, true);
-	return 0;
-}
-
 static void keep_info(struct work_struct *work)
 {
 	if (!is_ours()) {
 		pr_err("keep: the memory has changed, as after hibernation: nothing is kept until stackbuf is loaded again\n");
-		mutex_lock(&sbuf_table_mutex);
-		stop_machine(stop_keeping, NULL, NULL);
-		mutex_unlock(&sbuf_table_mutex);
+		/* Copies that have begun end where they would have */
+		WRITE_ONCE(sbuf_keep_distance[SBUF_INFO], 0);
+		stackbuf_info.kept_at = 0;
 		return;
 	}
 	keep_pages(WORKER);
@@ -410,7 +396,7 @@ static bool __init find_memory(void)
 	char *end;
 
 	if (!strchr(sbuf_keep_param, ':')) {
-		if (sbuf_reserve_mem(sbuf_keep_param, &memory.start, &memory.size))
+		if (reserve_mem_find_by_name(sbuf_keep_param, &memory.start, &memory.size))
 			return is_of_pages();
 		if (!find_node(sbuf_keep_param))
 			return refuse("there is no memory of this name: give ADDRESS:SIZE, or, from Linux 6.12 on, NAME with reserve_mem=SIZE:ALIGN:NAME on its command line (ALIGN: the page size)");

@@ -10,8 +10,8 @@
 #if STACKBUF_WITH_KEEP
 
 /*
- * Distance from each array to its copy; 0: nothing is kept.  No barrier: they are set before
- * anything is recorded, or while the machine is stopped
+ * Distance from each array to its copy; that of SBUF_INFO is 0 if nothing is kept.  No barrier:
+ * they are set before anything is recorded, or while the machine is stopped
  */
 extern long sbuf_keep_distance[SBUF_ARRAYS];
 

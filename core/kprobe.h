@@ -19,12 +19,6 @@ struct sbuf_kprobe {
 	struct kprobe kprobe;
 };
 
-/*
- * Only on arm64: return the instruction that a kprobe of ours at @at has replaced, or 0.  The
- * caller has sbuf_probe_mutex, or preemption is off
- */
-u32 sbuf_kprobe_replaced(const u32 *at);
-
 /* Find the trampolines of tracers of returns */
 #if SBUF_HAVE_TRAMPOLINE
 void __init sbuf_kprobe_init(void);

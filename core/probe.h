@@ -75,6 +75,12 @@ u32 sbuf_probe_number(const struct stackbuf_probe *probe);
 /* Copy the kernel's counts of missed hits into the probes' entries.  Any context */
 void sbuf_probe_update_missed(void);
 
+/*
+ * Only on arm64: return the instruction that a kprobe of ours at @at has replaced, or 0.  The
+ * caller has sbuf_probe_mutex, or preemption is off
+ */
+u32 sbuf_kprobe_replaced(const u32 *at);
+
 /* A module notifier reports @state, MODULE_STATE_COMING etc., of @module.  Process context */
 void sbuf_probe_module(const struct module *module, unsigned long state);
 
@@ -83,6 +89,7 @@ void sbuf_probe_module(const struct module *module, unsigned long state);
 static inline int sbuf_probe_init(void) { return 0; }
 static inline void sbuf_probe_exit(void) { }
 static inline void sbuf_probe_update_missed(void) { }
+static inline u32 sbuf_kprobe_replaced(const u32 *at) { return 0; }
 static inline void sbuf_probe_module(const struct module *module, unsigned long state) { }
 
 #endif

@@ -14,7 +14,6 @@
  * one bit for each page is enough.  kallsyms also knows, but searches a module's symbols one by
  * one, which takes a millisecond for 20,000; and frames are looked at with interrupts off.
  */
-#include <linux/bitmap.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/pgtable.h>

@@ -10,7 +10,6 @@
  * CPU.  Each has its own struct sbuf_scratch, so that nothing large lies on the stack under study.
  */
 #include <linux/minmax.h>
-#include <linux/string.h>
 
 #include "depth.h"
 #include "save.h"

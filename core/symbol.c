@@ -5,7 +5,7 @@
 #include <linux/kernel.h>
 #include <linux/string.h>
 
-#include "kprobe.h"
+#include "probe.h"
 #include "recall.h"
 #include "symbol.h"
 
@@ -74,7 +74,7 @@ noinline bool sbuf_symbol_is_entry(unsigned long pc)
 	for (at = start; at < (const u32 *)pc; at++) {
 		u32 code = READ_ONCE(*at), rd, rt2;
 
-		if (STACKBUF_WITH_PROBES && code == BRK64_OPCODE_KPROBES)
+		if (code == BRK64_OPCODE_KPROBES)
 			code = sbuf_kprobe_replaced(at) ?: code;
 		rd = code & 0x1f;
 		rt2 = code >> 10 & 0x1f;
