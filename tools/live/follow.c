@@ -51,6 +51,8 @@ struct follower {
 	size_t events;
 	u64 watermark;		/* time of the newest event of the previous round */
 	u64 begun;		/* sequence of the newest page of the first round */
+	u64 newest;		/* the same of this round */
+	u64 seen;		/* pages since the first round that were read, at most newest - begun */
 	u64 printed, lost, reported, skipped, evicted;
 	unsigned int taken;	/* new pages in this round */
 	bool first_round;
@@ -131,6 +133,7 @@ static void read_page(struct follower *ctx, size_t i)
 	get(ctx, ARRAY_EVENTS, offset, &after, sizeof(after));
 	if (copy->page.seq != p->seq || after.seq != p->seq) {
 		/* Overwritten in between.  The CPU's next page gives the number of lost events */
+		ctx->seen -= !p->cursor.page && !ctx->first_round;
 		p->seq = 0;
 		return;
 	}
@@ -139,10 +142,12 @@ static void read_page(struct follower *ctx, size_t i)
 		cursor_start(&p->cursor, copy);
 		/*
 		 * A CPU without pages in the first round had lost them all, or had recorded
-		 * nothing.  If all pages used since then still exist, this is its first.
+		 * nothing.  If all pages used since then still exist, or were read, this is its
+		 * first.
 		 */
 		if (cpu && !ctx->first_round && copy->first > cpu->next &&
-		    (cpu->known || p->seq > ctx->begun + ctx->pages))
+		    (cpu->known || (p->seq > ctx->begun + ctx->pages &&
+				    ctx->seen < ctx->newest - ctx->begun)))
 			ctx->lost += copy->first - cpu->next;
 	}
 	p->done = !copy->owner;
@@ -175,6 +180,7 @@ static void read_ring(struct follower *ctx)
 		seq = head_of(ctx, i).seq;
 		newest = seq > newest ? seq : newest;
 	}
+	ctx->newest = newest;
 	if (ctx->first_round)
 		ctx->begun = newest;
 	for (i = 0; i < ctx->pages; i++) {
@@ -187,6 +193,7 @@ static void read_ring(struct follower *ctx)
 			memset(p, 0, sizeof(*p));
 			p->seq = head.seq;
 			ctx->taken++;
+			ctx->seen += !ctx->first_round;
 		}
 		ctx->fresh[n++] = i;
 	}
