@@ -297,7 +297,8 @@ our_lines() {
 				key = ""; for (i = 2 + unseen; i <= n && i <= most + 1 + unseen; i++) key = key " " line[i]
 				sum[key] += $1 }
 			n = 0; next }
-		{ line[++n] = $1 }
+		# Which clang does not inline, and ftrace skips
+		n || $1 !~ /^__do_trace_/ { line[++n] = $1 }
 		END { for (key in sum) print key, "=" sum[key] }' | sort
 }
 # against_hist FUNCTION LEAST [GROUP/EVENT]: at its beginning, or at that event, which it holds
@@ -423,7 +424,7 @@ one_stack() {
 	sed 's/.*"tag":"\(0x[0-9a-f]*\)".*/\1/; t; s/.*/-/' log | tr '\n' ' ' >tags
 	echo "tags $(cat tags)"
 	# In which order the two are called is the kernel's affair
-	is "$(grep -c '"frames":\["number_events+' log) == 9 && $(sed 's/.*"stack":\([0-9]*\).*/\1/' log | sort -u | wc -l) == 1" &&
+	is "$(grep -c '"frames":\["\(__do_trace_[a-z_]*+[^"]*","\)\?number_events+' log) == 9 && $(sed 's/.*"stack":\([0-9]*\).*/\1/' log | sort -u | wc -l) == 1" &&
 		is "$(tr ' ' '\n' <tags | grep -c '^0x1$') == 2 && $(tr ' ' '\n' <tags | grep -c '^0x3$') == 2 && $(tr ' ' '\n' <tags | grep -c '^-$') == 3" || { cat log; return 1; }
 }
 probe_is() { # STATE
