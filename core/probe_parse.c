@@ -41,7 +41,6 @@ static int add_request(struct sbuf_resolver *resolver, const char *name, unsigne
 	return 0;
 }
 
-/* Add requests, copies of @like, for the names up to @end, without the blanks around them */
 /* Return the next part of a list, without blanks around it, and its length; advance *@text */
 static const char *next_part(const char **text, const char *end, const char *separators,
 			     unsigned int *len)
@@ -59,6 +58,7 @@ static const char *next_part(const char **text, const char *end, const char *sep
 	return part;
 }
 
+/* Add requests, copies of @like, for the names up to @end, without the blanks around them */
 static int split_list(struct sbuf_resolver *resolver, const char *text, const char *end,
 		      const char *separators, const struct sbuf_probe_request *like)
 {
