@@ -64,7 +64,9 @@ void cmd_report(struct session *s, struct output *o, struct args *a)
 	struct report page = {
 		.info = json, .info_text = text, .state = output_state(o, state, sizeof(state)),
 		.source = s->source.name, .set = &s->set,
-		.now = session_now(s), .event = rec->event,
+		.now = session_now(s),
+		/* NULL stands for all totals */
+		.event = rec->event ?: &(struct stackbuf_event){ 0 },
 	};
 
 	session_report_missing(s);

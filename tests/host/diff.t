@@ -100,7 +100,11 @@ addresses() {
 	# The number of the load is in each page
 	LC_ALL=C perl -0pi -e 's/\x15\xcd\x85\x3d\xfe\x9c\x97\x17/\x16\xcd\x85\x3d\xfe\x9c\x97\x17/g' "$dir/nameless"/{info,events,stacks}
 	cp -r "$b" "$dir/again" && : >"$dir/again/text" && truncate -s "$(stat -c %s "$b/text")" "$dir/again/text" || return
-	"$sane" diff "$dir/again" "$dir/nameless" 2>/dev/null | tail -n 1 | grep -qx '7 new, 7 gone, 0 more, 0 fewer, 0 equal'
+	"$sane" diff "$dir/again" "$dir/nameless" 2>/dev/null | tail -n 1 | grep -qx '7 new, 7 gone, 0 more, 0 fewer, 0 equal' || return
+	# Words of folded stacks are the user's
+	printf '0xdead;main 5\nfoo;bar 3\n' >"$dir/given" && cp "$dir/given" "$dir/given2" &&
+		"$sane" diff "$dir/given" "$dir/given2" | tail -n 1 | grep -qx '0 new, 0 gone, 0 more, 0 fewer, 2 equal' &&
+		"$sane" -f "$dir/given" count --pprof | zcat >"$dir/profile" && grep -qa 0xdead "$dir/profile" && ! grep -a overwritten "$dir/profile"
 }
 
 # sums of samples by the label pprof::base, and their sum

@@ -71,6 +71,8 @@ files() {
 	refused 1 'cannot be written' -f "$made" report nowhere/x.html && refused 2 'the name of a file is missing' report &&
 		refused 2 '--json is not for "report"' report --json x.html && [ -z "$(ls)" ] || return
 	(umask 022 && "$sane" -f "$made" report mine.html) && [ "$(stat -c %a mine.html)" = 600 ] && rm mine.html || return
+	# All events were overwritten, or lost with their pages
+	"$fake" "$dir/counted" 0 counted && "$sane" -f "$dir/counted" report all.html && grep -q '</html>' all.html && rm all.html || return
 	local longest
 	longest=$(printf '%0255d' 0) && "$sane" -f "$made" report "$longest" && cmp "$longest" <("$sane" -f "$made" report -) &&
 		[ "$(ls)" = "$longest" ] && rm "$longest" || return

@@ -34,7 +34,8 @@ static void print_frame(const struct diff *d, const struct stack *stack, int sid
 	bool same_load = before->have_info && before->instance == after->instance;
 	const struct frame *frame = &stack->frame[i];
 
-	if (!strncmp(frame->text, "0x", 2) && !same_load)
+	/* Words of folded stacks are equal if their text is */
+	if (!strncmp(frame->text, "0x", 2) && !same_load && !stack->given)
 		fprintf(f, "%s (%s)", frame->text, side == BEFORE ? "before" : "after");
 	else if (d->same_build && !folded)
 		fputs(frame->text, f);

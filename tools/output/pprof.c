@@ -217,7 +217,7 @@ static void put_sample(struct pprof *p, const struct stack_total *total, bool di
 			snprintf(text, sizeof(text), "%#llx", e->tag);
 			label_text(p, &sample, "tag", text);
 		}
-	} else if (!diff) {
+	} else if (!diff && !stack->given) {
 		label_text(p, &sample, "event", "overwritten");
 	} else if (total->before) {
 		label_text(p, &sample, "pprof::base", "true");
