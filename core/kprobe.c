@@ -118,7 +118,8 @@ static int set_kprobe(struct sbuf_probe_request *request, u8 list)
 	kprobe->offset = request->offset;
 	kprobe->addr = (void *)request->addr;
 	kprobe->symbol_name = request->addr ? NULL : request->function;
-	err = register_kprobe(kprobe);
+	/* 7.1 reports success where it could not arm the kprobe, which it then does not know */
+	err = register_kprobe(kprobe) ?: enable_kprobe(kprobe);
 	kprobe->symbol_name = NULL;
 	/* The name matched only a function of ours */
 	ours = !request->addr && sbuf_modules_is_our_code((unsigned long)kprobe->addr);
@@ -136,11 +137,16 @@ static int set_kprobe(struct sbuf_probe_request *request, u8 list)
 	return 0;
 }
 
-/* Kprobes' notifier has marked those in init code that is being freed as gone */
+/*
+ * Kprobes' notifier has marked those in init code that is being freed as gone, except one that was
+ * registered at this moment
+ */
 static bool is_leaving(struct kprobe *kprobe, const struct module *module, unsigned long state)
 {
-	return state == MODULE_STATE_GOING ?
-	       within_module((unsigned long)kprobe->addr, module) : kprobe_gone(kprobe);
+	const unsigned long addr = (unsigned long)kprobe->addr;
+
+	return within_module_init(addr, module) ||
+	       (state == MODULE_STATE_GOING ? within_module(addr, module) : kprobe_gone(kprobe));
 }
 
 static void remove_kprobes(const struct module *module, unsigned long state)

@@ -68,6 +68,11 @@ static int set_one(struct sbuf_hooks *own, unsigned int i)
 	hook->kretprobe.kp.addr = (void *)(sbuf_symbol_at(&symbol, own->site[i]) ? symbol.start :
 								       own->site[i]);
 	err = fatal_signal_pending(current) ? -EINTR : register_kretprobe(&hook->kretprobe);
+	/* As in set_kprobe() */
+	if (!err && enable_kprobe(&hook->kretprobe.kp)) {
+		unregister_kretprobe(&hook->kretprobe);
+		err = -ENODEV;
+	}
 	if (err)
 		hook->of = NULL;
 	else

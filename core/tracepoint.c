@@ -56,7 +56,10 @@ static void search_module(struct search *search, const struct module *module)
 {
 	unsigned int i;
 
-	for (i = 0; i < module->num_tracepoints && !(module->taints & ~GOOD_TAINTS); i++)
+	/* Of a wanted one the kernel has reported the event */
+	if (!search->want && module->taints & ~GOOD_TAINTS)
+		return;
+	for (i = 0; i < module->num_tracepoints; i++)
 		match_tracepoint(tracepoint_ptr_deref(&module->tracepoints_ptrs[i]), search);
 }
 
