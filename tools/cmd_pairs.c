@@ -232,7 +232,9 @@ static bool is_in(const struct frame *f, const char *function)
  */
 static bool is_idle(const struct output *o, struct stack *stack)
 {
-	static const char *const scheduler[] = { "__schedule", "schedule", "io_schedule" };
+	static const char *const scheduler[] = {
+		"__do_trace_sched_switch", "__schedule", "schedule", "io_schedule"
+	};
 	unsigned int i, k, asleep = 0;
 
 	symbols_name(o->symbols, stack);

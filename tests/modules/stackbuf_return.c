@@ -22,27 +22,32 @@ static atomic_t called;
 static u64 ns;
 module_param(ns, ullong, 0400);
 
+/* Where the result is the argument, clang drops the return value although it is used */
 static noinline __noclone int return_int(long value)
 {
 	atomic_inc(&called);
+	OPTIMIZER_HIDE_VAR(value);
 	return value;
 }
 
 static noinline __noclone long return_long(long value)
 {
 	atomic_inc(&called);
+	OPTIMIZER_HIDE_VAR(value);
 	return value;
 }
 
 static noinline __noclone void *return_pointer(long value)
 {
 	atomic_inc(&called);
+	OPTIMIZER_HIDE_VAR(value);
 	return (void *)value;
 }
 
 static noinline __noclone u32 return_u32(long value)
 {
 	atomic_inc(&called);
+	OPTIMIZER_HIDE_VAR(value);
 	return value;
 }
 

@@ -56,6 +56,20 @@ static void wait_outside(const bool *flag)
 		cond_resched();
 }
 
+/*
+ * cond_resched() may do nothing, and interrupts are taken only after the instruction that follows
+ * the one which enables them; in QEMU not after "pause" either
+ */
+static void let_others(void)
+{
+	unsigned int i;
+
+	local_irq_enable();
+	for (i = 0; i < 10; i++)
+		OPTIMIZER_HIDE_VAR(i);
+	cond_resched();
+}
+
 /* The threads that are ready for the next round */
 enum { NONE, SLEEPER, BOTH };
 static int present;
@@ -76,8 +90,7 @@ static void await_waker(void)
 			cpu_relax();
 		if (cmpxchg(&present, SLEEPER, NONE) == BOTH)
 			return;
-		local_irq_enable();
-		cond_resched();
+		let_others();
 	}
 }
 
@@ -85,8 +98,7 @@ static void join_sleeper(void)
 {
 	local_irq_disable();
 	while (cmpxchg(&present, SLEEPER, BOTH) != SLEEPER) {
-		local_irq_enable();
-		cond_resched();
+		let_others();
 		local_irq_disable();
 	}
 }
