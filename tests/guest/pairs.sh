@@ -10,6 +10,8 @@
 L=/sys/module/stackbuf_leak/parameters/run
 HOLD=stackbuf_leak:leak_hold@arg1
 RELEASE=stackbuf_leak:leak_release@arg1
+# What calls a tracepoint's handlers, where clang does not inline it
+trace='\(__do_trace_[a-z_]*+[^"]*","\)*'
 
 # Where tracepoints are reached by kprobes, an interrupt's hits inside of a handler are missed, and that is said
 EXACT='; exact$' exact=true
@@ -362,13 +364,13 @@ wakes() {
 	echo >$P/pair && echo wakers >$P/pair && echo "$1 50" >/sys/module/stackbuf_wake/parameters/run || return 1
 	"$STACKBUF" offcpu --wakers --json >json
 	# What interrupts it has other stacks
-	grep '"frames":\["try_to_wake_up+[^"]*","\(wake_up_process+[^"]*","\)*wake_asleep' json >by_waker
+	grep '"frames":\["'"$trace"'try_to_wake_up+[^"]*","\(wake_up_process+[^"]*","\)*wake_asleep' json >by_waker
 	early=$(field early json | sort -u)
 	cut -c 1-300 by_waker
 	echo "early $early"
 	is "$(field closed by_waker | awk '{ n += $1 } END { print n + 0 }') == $2 && $early >= $3 && $early < $3 + 50" &&
 		is "$2 == 0 || $(field sum by_waker | awk '{ n += $1 } END { printf "%.0f", n }') >= ${4:-0} * 50" &&
-		! grep '"frames":\["try_to_wake_up+[^"]*","\(wake_up_process+[^"]*","\)*wake_awake' json && field exact json | sort -u | grep -x true
+		! grep '"frames":\["'"$trace"'try_to_wake_up+[^"]*","\(wake_up_process+[^"]*","\)*wake_awake' json && field exact json | sort -u | grep -x true
 }
 
 # Two threads on two CPUs that wait for each other: how often they slept, and how long, as the scheduler's own events
@@ -508,7 +510,7 @@ contended() {
 	echo "$ours waits, by ftrace $theirs, which began $(grep -c contention_begin trace) times"
 	cut -c 1-300 json
 	head -n 1 left
-	is "$ours == $theirs && $ours >= 20" && grep -q '"frames":\["__mutex_lock[^]]*"\(anon_\)*pipe_write+' json && field exact json | sort -u | grep -x true && grep -q '^contention: 0 open, .*; exact$' left
+	is "$ours == $theirs && $ours >= 20" && grep -q '"frames":\["'"$trace"'__mutex_lock[^]]*"\(anon_\)*pipe_write+' json && field exact json | sort -u | grep -x true && grep -q '^contention: 0 open, .*; exact$' left
 }
 
 case $(cat /t/what) in
