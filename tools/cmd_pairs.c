@@ -243,7 +243,7 @@ static bool is_idle(const struct output *o, struct stack *stack)
 
 		if (f->module_len == 8 && !memcmp(f->module, "stackbuf", 8))
 			return true;
-		/* Not ret_from_fork: user tasks, and kernel threads that serve one, begin there, too */
+		/* Not ret_from_fork: user tasks, and threads that serve them, begin there, too */
 		if (is_in(f, "kthread"))
 			return i && asleep == i - 1;
 		if (is_in(f, "kthreadd"))

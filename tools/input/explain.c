@@ -13,6 +13,7 @@ const char *explain_file(int fd)
 		size_t len;
 	} known[] = {
 #define KNOWN(magic, text) { magic, text, sizeof(magic) - 1 }
+#define SAVED "is a saved virtual machine: virsh dump --memory-only writes a dump"
 		KNOWN("\x1f\x8b\x08", "is compressed by gzip: unpack it first"),
 		KNOWN("\xfd\x37zXZ", "is compressed by xz: unpack it first"),
 		KNOWN("\x28\xb5\x2f\xfd", "is compressed by zstd: unpack it first"),
@@ -22,14 +23,15 @@ const char *explain_file(int fd)
 		KNOWN("7z\xbc\xaf\x27\x1c", "is a 7z archive: unpack it first"),
 		KNOWN("QFI\xfb", "is not a dump: a qcow2 disk image"),
 		KNOWN("AVML", "is in AVML's format: avml-convert makes a raw image of it"),
-		KNOWN("QEVM", "is a saved virtual machine: virsh dump --memory-only writes a dump"),
-		KNOWN("LibvirtQemud", "is a saved virtual machine: virsh dump --memory-only writes a dump"),
+		KNOWN("QEVM", SAVED),
+		KNOWN("LibvirtQemud", SAVED),
 		KNOWN("LUKS\xba\xbe", "is encrypted (LUKS): decrypt it first"),
 		KNOWN("Salted__", "is encrypted (openssl): decrypt it first"),
 		KNOWN("-----BEGIN PGP", "is encrypted (PGP): decrypt it first"),
 		KNOWN("age-encryption.org", "is encrypted (age): decrypt it first"),
 		KNOWN("\xff\xfe", "is UTF-16 text: convert it first, by iconv -f UTF-16"),
 		KNOWN("\xfe\xff", "is UTF-16 text: convert it first, by iconv -f UTF-16"),
+#undef SAVED
 #undef KNOWN
 	};
 	char head[32] = "";

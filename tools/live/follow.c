@@ -52,7 +52,7 @@ struct follower {
 	u64 watermark;		/* time of the newest event of the previous round */
 	u64 begun;		/* sequence of the newest page of the first round */
 	u64 newest;		/* sequence of the newest page of this round */
-	u64 seen;		/* pages since the first round that were read, at most newest - begun */
+	u64 seen;		/* pages since the first round that were read */
 	u64 printed, lost, reported, skipped, evicted;
 	unsigned int taken;	/* new pages in this round */
 	bool first_round;

@@ -453,7 +453,7 @@ struct pair_totals {
 	unsigned int absent;
 	/* Half-written objects; 0 for a live copy, where they count as opened a moment later */
 	unsigned int half;
-	/* Tasks that may be awake, and are not counted; of a live copy those a second old or more */
+	/* Tasks that may be awake, and do not count; in a live copy only after a second */
 	unsigned int doubt;
 	unsigned int lost;	/* missing pages, and probes that no page found has */
 	/* Differing copies of a page of which the newer one is unknown */

@@ -44,7 +44,7 @@ struct elf_file {
 	Dwfl_Module *module;	/* the file as libdwfl knows it */
 	GElf_Half machine;
 	bool relocatable;	/* a module: libdwfl placed its sections one after the other */
-	/* From the file's addresses to those of @module: not 0 for arm64's image, which is ET_DYN */
+	/* From the file's addresses to those of @module; arm64's image, ET_DYN, has one */
 	GElf_Addr elf_bias;
 	struct elf_section *section;	/* its sections, by index */
 	size_t sections;

@@ -1756,7 +1756,8 @@ static void test_half_open(void)
 		CHECK(t.doubt == (i != 1) && !t.half && !t.all.open);
 		pairs_free(&t);
 	}
-	page[1].stacks.stack[0].stack = page[3].open.bucket[7].object[2].stack = 0;
+	page[1].stacks.stack[0].stack = 0;
+	page[3].open.bucket[7].object[2].stack = 0;
 	stacks_empty(&rec.stacks);
 	rec.probes_off = off;
 	pairs_read(&rec, 1, PAIR_ALWAYS, &t);
