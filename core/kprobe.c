@@ -118,9 +118,16 @@ static int set_kprobe(struct sbuf_probe_request *request, u8 list)
 	kprobe->offset = request->offset;
 	kprobe->addr = (void *)request->addr;
 	kprobe->symbol_name = request->addr ? NULL : request->function;
-	/* 7.1 reports success where it could not arm the kprobe, which it then does not know */
-	err = register_kprobe(kprobe) ?: enable_kprobe(kprobe);
+	err = register_kprobe(kprobe);
 	kprobe->symbol_name = NULL;
+	/*
+	 * 7.1 reports success where it could not arm the kprobe, which it then does not know.  It
+	 * does know one whose code has gone since
+	 */
+	if (!err && enable_kprobe(kprobe)) {
+		unregister_kprobe(kprobe);
+		err = -ENODEV;
+	}
 	/* The name matched only a function of ours */
 	ours = !request->addr && sbuf_modules_is_our_code((unsigned long)kprobe->addr);
 	if (err)

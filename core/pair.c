@@ -481,8 +481,11 @@ static unsigned long guard_of(unsigned long wait)
 static noinline void open_wait(const struct stackbuf_probe *probe, unsigned long key,
 			       unsigned long flags, s64 id)
 {
+	u32 cpu = READ_ONCE(stackbuf_info.filter.cpu);
+
 	/* Where cpu= does not exclude it, the same wait may begin again, and seem to have begun */
-	if (id == SBUF_NOT_ADMITTED && flags & WAIT_IN_MUTEX && READ_ONCE(stackbuf_info.filter.cpu))
+	if (id == SBUF_NOT_ADMITTED && flags & WAIT_IN_MUTEX && cpu &&
+	    cpu != raw_smp_processor_id() + 1)
 		sbuf_pair_lost(probe, 1);
 	if (flags & (WAIT_SPINS | WAIT_IN_MUTEX) && is_waiting(probe, key)) {
 		/* A wait for a mutex begins again as the waiter sleeps or spins, but ends once */

@@ -4,6 +4,9 @@
  */
 #include <linux/kernel.h>
 #include <linux/string.h>
+#ifdef CONFIG_ARM64
+#include <asm/debug-monitors.h>
+#endif
 
 #include "probe.h"
 #include "recall.h"
@@ -65,6 +68,7 @@ noinline bool sbuf_symbol_is_entry(unsigned long pc)
 {
 	unsigned int callers = X29 | X30;
 	struct sbuf_symbol symbol;
+	u32 code = 0, before;
 	const u32 *start, *at;
 
 	/* A part that gcc split off is entered by a jump, with or without a record */
@@ -72,8 +76,10 @@ noinline bool sbuf_symbol_is_entry(unsigned long pc)
 		return false;
 	start = (const u32 *)symbol.start;
 	for (at = start; at < (const u32 *)pc; at++) {
-		u32 code = READ_ONCE(*at), rd, rt2;
+		u32 rd, rt2;
 
+		before = code;
+		code = READ_ONCE(*at);
 		if (code == BRK64_OPCODE_KPROBES)
 			code = sbuf_kprobe_replaced(at) ?: code;
 		rd = code & 0x1f;
@@ -90,7 +96,7 @@ noinline bool sbuf_symbol_is_entry(unsigned long pc)
 			 (code & 0xffc003ff) == 0xf94003fd)		/* ldr x29, [sp, #...] */
 			callers |= X29;
 		else if ((code & 0xfc000000) == 0x94000000)		/* bl, except ftrace's */
-			callers = at > start && READ_ONCE(at[-1]) == 0xaa1e03e9 ? callers : 0;
+			callers = before == 0xaa1e03e9 ? callers : 0;
 		else if ((code & 0xfc000000) == 0x14000000 ||		/* b */
 			 (code & 0xfe000000) == 0xd6000000 ||		/* br, blr, ret */
 			 /* brk, also of a kprobe of others, which hides an instruction */

@@ -399,7 +399,7 @@ result "leaks FUNCTION: the calls that are inside, live and in a snapshot" who_i
 result "errors: the function that returned one first, and how far it went" which_error
 result "errors: the same of what was recorded, and chosen" recorded_errors
 result "errors: of many tasks at once" errors_at_once
-result "errors: of a CPU, by the first return, wherever the next ones are" on_a_cpu
+[ "$cpus" = 1 ] || result "errors: of a CPU, by the first return, wherever the next ones are" on_a_cpu
 btf=
 grep -q '^CONFIG_DEBUG_INFO_BTF=y' /t/config || btf="CONFIG_DEBUG_INFO_BTF is not set"
 grep -q ' jiffies_to_msecs$' /proc/kallsyms || btf="the compiler inlines jiffies_to_msecs()"

@@ -134,12 +134,16 @@ perf() {
 		|containerd  812 [003]  1234.767890:     250000 cpu-clock:
 		|	          46c5a3 runtime.futex+0x23 (/usr/bin/containerd)
 		|
+		|             cc1  2101 [000]  5021.111111:     250000 cpu-clock:pppH:  ffffffff8114abcd clear_page_erms+0xa ([kernel.kallsyms])
+		|             cc1  2101 [000]  5021.222222:     250000 cpu-clock:pppH:  ffffffff8114abcd clear_page_erms+0xa ([kernel.kallsyms])
+		|
 	END
 	"$sane" decode --folded "$dir/log" >"$dir/out" 2>"$dir/err" && [ ! -s "$dir/err" ] || { cat "$dir/err"; return 1; }
 	sort "$dir/out" | diff - <(sort <<-'END'
 		runtime.(*mheap).alloc.func1;runtime.futex;entry_SYSCALL_64_after_hwframe;ext4_file_read_[ext4];futex_wait 1
 		main_x;main_x;[libfoo.so.1];std::function<void (int)>::operator()(int) const;ns::K::run(int, char const*);[unknown];vfs_read 1
 		runtime.futex 1
+		clear_page_erms 2
 	END
 	)
 }

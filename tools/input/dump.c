@@ -244,6 +244,8 @@ static int open_lime(struct dump_file *f)
 		}
 		at += size;
 	}
+	if (n < 0)
+		return failed(f, "%s: cannot be read: %s", f->name, strerror(errno));
 	if (n > 0 && n < (ssize_t)sizeof(head))
 		f->cut = sizeof(head) - n;
 	if (!order_all(f) && !f->cut)

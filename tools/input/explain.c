@@ -22,7 +22,7 @@ const char *explain_file(int fd)
 		KNOWN("PK\x03\x04", "is a zip archive: unpack it first"),
 		KNOWN("7z\xbc\xaf\x27\x1c", "is a 7z archive: unpack it first"),
 		KNOWN("QFI\xfb", "is not a dump: a qcow2 disk image"),
-		KNOWN("AVML", "is in AVML's format: avml-convert makes a raw image of it"),
+		KNOWN("AVML", "is compressed by AVML: avml-convert FILE OUTPUT unpacks it"),
 		KNOWN("QEVM", SAVED),
 		KNOWN("LibvirtQemud", SAVED),
 		KNOWN("LUKS\xba\xbe", "is encrypted (LUKS): decrypt it first"),

@@ -24,7 +24,7 @@
 struct image {
 	char *module;		/* "" for the kernel itself */
 	struct btf *btf;	/* its types, or NULL */
-	struct btf_dump *dump;	/* prints them, to prototypes.text */
+	struct btf_dump *dump;	/* prints them, to prototypes.text; NULL: not needed yet */
 	struct function {
 		const char *name;
 		u32 type;
@@ -85,13 +85,6 @@ static struct image *load(struct prototypes *p, const char *module)
 		image->btf = NULL;
 	if (!image->btf)
 		return image;
-	/* Without BPF() this would be a macro of libbpf 0.x */
-	image->dump = BPF(btf_dump__new)(image->btf, print, p, NULL);
-	failed = BPF(libbpf_get_error)(image->dump);
-	if (failed) {
-		image->dump = NULL;
-		return image;
-	}
 	first = *module ? BPF(btf__type_cnt)(base) : 1;
 	for (id = first; id < BPF(btf__type_cnt)(image->btf); id++) {
 		const struct btf_type *type = BPF(btf__type_by_id)(image->btf, id);
@@ -177,8 +170,7 @@ static void shorten_tags(char *text)
 }
 
 /* Declare a parameter in C: "struct file *file" */
-static char *declare(struct prototypes *p, const struct image *image,
-		     const struct btf_param *param)
+static char *declare(struct prototypes *p, struct image *image, const struct btf_param *param)
 {
 	const char *name = BPF(btf__name_by_offset)(image->btf, param->name_off);
 	const struct btf_dump_emit_type_decl_opts options = {
@@ -186,9 +178,19 @@ static char *declare(struct prototypes *p, const struct image *image,
 	};
 	char *text = NULL;
 	size_t size = 0;
+	long failed;
 
 	if (!param->type)
 		return xstrdup("...");
+	if (!image->dump) {
+		/* Without BPF() this would be a macro of libbpf 0.x */
+		image->dump = BPF(btf_dump__new)(image->btf, print, p, NULL);
+		failed = BPF(libbpf_get_error)(image->dump);
+		if (failed) {
+			image->dump = NULL;
+			return xstrdup(name);
+		}
+	}
 	p->text = text_open(&text, &size);
 	BPF(btf_dump__emit_type_decl)(image->dump, param->type, &options);
 	text_close(p->text);
@@ -228,7 +230,7 @@ static const struct btf_type *find_event(const struct image *image, const char *
 
 /* Look for an event in the kernel itself first, then in the modules */
 static const struct btf_type *find_event_anywhere(struct prototypes *p, const char *event,
-						  const struct image **image)
+						  struct image **image)
 {
 	DIR *dir = opendir("/sys/kernel/btf");
 	const struct btf_type *proto;
@@ -252,8 +254,8 @@ int prototypes_find(struct prototypes *p, const char *name, char *const **parame
 	const char *end = name + strcspn(name, "@%"), *colon = memrchr(name, ':', end - name);
 	const char *start = colon ? colon + 1 : name;
 	const struct btf_type *proto;
-	const struct image *image;
 	char *module, *function;
+	struct image *image;
 	int nr = -1;
 
 	module = xasprintf("%.*s", colon && !event ? (int)(colon - name) : 0, name);
@@ -286,7 +288,7 @@ int prototypes_find(struct prototypes *p, const char *name, char *const **parame
 /* The register of an event's argument, counted from 1; 0 if unknown */
 static unsigned int number_of(struct prototypes *p, const char *event, const char *name)
 {
-	const struct image *image;
+	struct image *image;
 	const struct btf_type *proto = find_event_anywhere(p, event, &image);
 	unsigned int i, nr = proto ? btf_vlen(proto) : 0;
 

@@ -437,29 +437,39 @@ static bool take_cut(struct decoder *d, const char *line, size_t len)
  */
 static bool take_perf(struct decoder *d, const char *line, size_t len)
 {
-	static const char frame[] = "^[[:space:]]+[[:xdigit:]]{1,16} (.*[^[:space:]]) (\\(.*\\))$";
+	/* A command may be "cc1", with its process's number after it */
+	static const char frame[] =
+		"^([[:space:]]*\t|[[:space:]]{8,})[[:space:]]*[[:xdigit:]]{1,16} "
+		"([^[:digit:][:space:]].*) \\(.*\\)$";
+	/* A sample without callers, in one line */
+	static const char sample[] =
+		"^[[:space:]]*[^[:space:]].*[[:space:]]([0-9]+[.][0-9]{6,9}: +[0-9]* *[^[:space:]]+:) +"
+		"[[:xdigit:]]{1,16} ([^[:digit:][:space:]].*) \\(.*\\)$";
 	static const char offset[] = "^(.+)[+]0x[[:xdigit:]]+$";
 	struct around a = { .before = line, .after = "", .alone = true };
 	struct frame f = { .module = "", .sizeless = true };
 	regmatch_t part[REGEX_PARTS];
 	const char *origin, *base;
-	struct trace *t;
+	struct trace *t = NULL;
+	bool alone;
 	int depth = 0;
 	char *name;
 
 	len = text_trim(line, len);
-	if (!d->traces.ended || !len || line[len - 1] != ')' ||
-	    !text_matches(line, len, frame, part))
+	if (!d->traces.ended || !len || line[len - 1] != ')')
+		return false;
+	alone = text_matches(line, len, sample, part);
+	if (!alone && !text_matches(line, len, frame, part))
 		return false;
 	/* A path may have parentheses of its own: "(/bin/a (deleted))" */
-	for (origin = line + len - 1; origin > line + part[1].rm_so; origin--) {
+	for (origin = line + len - 1; origin > line + part[2].rm_so; origin--) {
 		depth += (*origin == ')') - (*origin == '(');
 		if (!depth)
 			break;
 	}
 	if (depth || origin[-1] != ' ')
 		return false;
-	f.name = line + part[1].rm_so;
+	f.name = line + part[2].rm_so;
 	f.name_len = text_trim(f.name, origin - f.name);
 	take_origin(&f, origin - 1, line + len - (origin - 1));
 	if (text_matches(f.name, f.name_len, offset, part))
@@ -482,6 +492,8 @@ static bool take_perf(struct decoder *d, const char *line, size_t len)
 			*name = '_';
 	name = (char *)f.name;
 	kind_in_line(d, &f, &(struct marker){ .at = NULL }, &a, &t);
+	if (alone && t)
+		traces_end_one(&d->traces, t);
 	free(name);
 	return true;
 }
