@@ -885,6 +885,9 @@ static int line_means(const char *line, uint64_t pc)
 		return -1;
 	memcpy(name, line, len);
 	name[len] = 0;
+	/* Where gcc has the function's own name, clang has the alias that each module has */
+	if (!strcmp(name, "init_module"))
+		return -1;
 	s = bsearch(&key, syms, nr_syms, sizeof(*syms), by_name);
 	if (!s)
 		return -1;
