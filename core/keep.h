@@ -11,8 +11,8 @@
 
 /*
  * Distance from each array to its copy; that of SBUF_INFO is 0 if nothing is kept.  No barrier:
- * they are set before anything is recorded, or while the machine is stopped, and that of SBUF_INFO
- * is cleared at any time, by what alone uses it
+ * they are set before anything is recorded, or while the machine is stopped.  keep_info() clears
+ * that of SBUF_INFO at any time, which only the copies of pages add to an address
  */
 extern long sbuf_keep_distance[SBUF_ARRAYS];
 

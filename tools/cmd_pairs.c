@@ -247,7 +247,7 @@ static bool is_idle(const struct output *o, struct stack *stack)
 		if (is_in(f, "kthread"))
 			return i && asleep == i - 1;
 		if (is_in(f, "kthreadd"))
-			return asleep == i;
+			return i && asleep == i;
 		for (k = 0; k < ARRAY_SIZE(scheduler); k++)
 			if (text_begins_with(f->name, f->name_len, scheduler[k]))
 				break;

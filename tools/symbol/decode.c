@@ -431,70 +431,92 @@ static bool take_cut(struct decoder *d, const char *line, size_t len)
 	return true;
 }
 
+/* perf prints this for a name or an object that it does not know */
+#define UNKNOWN	"[unknown]"
+
 /*
- * A frame as perf script prints it: "  7f1234 ns::f(int, char const*)+0x5 (/bin/a)".  Names of
- * programs hold anything.  Add it to its trace and return true, or return false for another line
+ * Return where the object begins in a frame as perf script prints it, "(/bin/a)" in
+ * "  7f1234 ns::f(int, char const*)+0x5 (/bin/a)", or NULL for another line.  Set *@name to where
+ * the name begins, and *@alone if the line is a sample without callers
  */
-static bool take_perf(struct decoder *d, const char *line, size_t len)
+static const char *perf_origin(const char *line, size_t len, const char **name, bool *alone)
 {
 	/* A command may be "cc1", with its process's number after it */
 	static const char frame[] =
 		"^([[:space:]]*\t|[[:space:]]{8,})[[:space:]]*[[:xdigit:]]{1,16} "
 		"([^[:digit:][:space:]].*) \\(.*\\)$";
-	/* A sample without callers, in one line */
 	static const char sample[] =
 		"^[[:space:]]*[^[:space:]].*[[:space:]]([0-9]+[.][0-9]{6,9}: +[0-9]* *[^[:space:]]+:) +"
 		"[[:xdigit:]]{1,16} ([^[:digit:][:space:]].*) \\(.*\\)$";
-	static const char offset[] = "^(.+)[+]0x[[:xdigit:]]+$";
-	struct around a = { .before = line, .after = "", .alone = true };
-	struct frame f = { .module = "", .sizeless = true };
 	regmatch_t part[REGEX_PARTS];
-	const char *origin, *base;
-	struct trace *t = NULL;
-	bool alone;
+	const char *origin;
 	int depth = 0;
-	char *name;
 
-	len = text_trim(line, len);
-	if (!d->traces.ended || !len || line[len - 1] != ')')
-		return false;
-	alone = text_matches(line, len, sample, part);
-	if (!alone && !text_matches(line, len, frame, part))
-		return false;
+	if (!len || line[len - 1] != ')')
+		return NULL;
+	*alone = text_matches(line, len, sample, part);
+	if (!*alone && !text_matches(line, len, frame, part))
+		return NULL;
+	*name = line + part[2].rm_so;
 	/* A path may have parentheses of its own: "(/bin/a (deleted))" */
-	for (origin = line + len - 1; origin > line + part[2].rm_so; origin--) {
+	for (origin = line + len - 1; origin > *name; origin--) {
 		depth += (*origin == ')') - (*origin == '(');
 		if (!depth)
-			break;
+			return origin[-1] == ' ' ? origin : NULL;
 	}
-	if (depth || origin[-1] != ' ')
+	return NULL;
+}
+
+/*
+ * Return the name to show, without its offset; if it is unknown, that of the object, as
+ * stackcollapse-perf.pl does.  The caller frees it
+ */
+static char *perf_name(const char *name, size_t len, const char *origin, const char *end)
+{
+	static const char offset[] = "^(.+)[+]0x[[:xdigit:]]+$";
+	const char *base = memrchr(origin, '/', end - origin);
+	regmatch_t part[REGEX_PARTS];
+	char *text, *p;
+
+	if (text_matches(name, len, offset, part))
+		len = part[1].rm_eo;
+	if (len == strlen(UNKNOWN) && !memcmp(name, UNKNOWN, len) && base && origin[1] == '/')
+		text = xasprintf("[%.*s]", (int)(end - 1 - (base + 1)), base + 1);
+	else
+		text = xasprintf("%.*s", (int)len, name);
+	/* It separates frames */
+	for (p = text; (p = strchr(p, ';')); p++)
+		*p = '_';
+	return text;
+}
+
+/* Add a frame of perf script, whose names of programs hold anything, and return true */
+static bool take_perf(struct decoder *d, const char *line, size_t len)
+{
+	struct around a = { .before = line, .after = "", .alone = true };
+	struct frame f = { .module = "", .sizeless = true };
+	const char *origin, *name, *end;
+	struct trace *t = NULL;
+	char *shown;
+	bool alone;
+
+	if (!d->traces.ended)
 		return false;
-	f.name = line + part[2].rm_so;
-	f.name_len = text_trim(f.name, origin - f.name);
-	take_origin(&f, origin - 1, line + len - (origin - 1));
-	if (text_matches(f.name, f.name_len, offset, part))
-		f.name_len = part[1].rm_eo;
-	if (f.name_len == 9 && !memcmp(f.name, "[unknown]", 9)) {
-		/* As in stackcollapse-perf.pl: the object's name */
-		base = memrchr(origin, '/', line + len - origin);
+	end = line + text_trim(line, len);
+	origin = perf_origin(line, end - line, &name, &alone);
+	if (!origin)
+		return false;
+	shown = perf_name(name, text_trim(name, origin - name), origin, end);
+	f.name = shown;
+	f.name_len = strlen(shown);
+	take_origin(&f, origin - 1, end - (origin - 1));
+	/* Not of an object that is unknown itself */
+	if (*shown == '[')
 		f.module_len = 0;
-		if (base && origin[1] == '/')
-			name = xasprintf("[%.*s]", (int)(line + len - 1 - (base + 1)), base + 1);
-		else
-			name = xstrdup("[unknown]");
-	} else {
-		name = xasprintf("%.*s", (int)f.name_len, f.name);
-	}
-	f.name = name;
-	f.name_len = strlen(name);
-	for (; *name; name++)
-		if (*name == ';')
-			*name = '_';
-	name = (char *)f.name;
 	kind_in_line(d, &f, &(struct marker){ .at = NULL }, &a, &t);
 	if (alone && t)
 		traces_end_one(&d->traces, t);
-	free(name);
+	free(shown);
 	return true;
 }
 
