@@ -234,6 +234,15 @@ def elf_head(number):
                        0, 0, 0).ljust(64 + 44, b"\0") + struct.pack("<I", number)
 
 
+def core(image, out):
+    """A core with a segment of virtual memory alone, at an odd place in the file"""
+    with open(image, "rb") as f, open(out, "wb") as to:
+        data = f.read()
+        to.write(elf_head(1).ljust(PAGE, b"\0"))
+        to.write(struct.pack("<IIQQQQQQ", 1, 6, PAGE + 57, 0xffffffffc0000000, (1 << 64) - 1, len(data), len(data), 0))
+        to.write(b"\0" + data)
+
+
 def headers(f):
     """2^32 - 1 program headers, all of them PT_NULL, in a hole"""
     f.write(elf_head(0xffffffff))
@@ -322,7 +331,7 @@ def terminal(*command):
 
 
 COMMANDS = {f.__name__: f for f in (scatter, sparse, zero, half, flip, version, deepen, forget,
-                                     lime, hostile, limit, terminal)}
+                                     lime, core, hostile, limit, terminal)}
 
 if __name__ == "__main__":
     COMMANDS[sys.argv[1]](*sys.argv[2:])

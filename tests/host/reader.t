@@ -214,6 +214,12 @@ by_lime() {
 }
 result "LiME's format: ranges of memory" by_lime
 
+# As /proc/kcore has the area of modules
+no_address() {
+	cd "$dir" && "$here/helpers/image.py" core one core && "$sane" -f core log 2>err | cmp - <("$sane" -f few log) && [ ! -s err ] || { cat err; return 1; }
+}
+result "a core's segment without a physical address" no_address
+
 # While a pair is set for --comm, no other filter of the module applies
 one_filter() {
 	local job
