@@ -224,10 +224,11 @@ long_calls() {
 		! grep -v '"exact":true' took && sum=$(sed -n 's/.*"closed":5,"sum":"*\([0-9]*\).*/\1/p' took) && is "$sum >= 200000000 && $sum <= $(cat ns)"
 }
 who_is_inside() {
-	echo 'stackbuf_return:return_asleep@sp:stackbuf_return:return_asleep%return@sp' >$P/pair && call asleep 1 3 || return 1
+	# Whatever has stopped the recording
+	anew '' && echo 'stackbuf_return:return_asleep@sp:stackbuf_return:return_asleep%return@sp' >$P/pair && call asleep 1 3 || return 1
 	call asleep 15000 1 &
 	call asleep 15000 1 &
-	until "$STACKBUF" leaks stackbuf_return:return_asleep | grep -q ': 2 open'; do usleep 100000; done
+	until "$STACKBUF" leaks stackbuf_return:return_asleep | grep -q ': 2 open' || ! kill -0 $!; do usleep 100000; done
 	"$STACKBUF" leaks stackbuf_return:return_asleep >inside && "$STACKBUF" save snapshot && "$STACKBUF" -f snapshot leaks stackbuf_return:return_asleep --json >kept || return 1
 	wait
 	"$STACKBUF" leaks stackbuf_return:return_asleep >after && echo >$P/pair

@@ -4,9 +4,9 @@
  *
  * "run NAME VALUE TIMES" calls the function of that name with VALUE, so often: int, long, pointer,
  * u32; outer, which returns what inner does, which returns what int does; again, which calls itself
- * VALUE times; asleep, which sleeps VALUE ms.  The parameter "calls" is how many calls of these
- * functions there were, "ns" how long the last run took.  "bare": 1 sets an fprobe, or where the
- * kernel has none a kretprobe, on return_int() that does nothing, 0 removes it.
+ * VALUE times; asleep, which sleeps for VALUE ms or more.  The parameter "calls" is how many calls
+ * of these functions there were, "ns" how long the last run took.  "bare": 1 sets an fprobe, or
+ * where the kernel has none a kretprobe, on return_int() that does nothing, 0 removes it.
  * "dead": 1 makes ftrace believe that it has died, 0 that it lives.
  */
 #include <linux/delay.h>
@@ -133,10 +133,14 @@ static noinline __noclone int return_again(long value)
 
 static noinline __noclone int return_asleep(long value)
 {
+	/* Clocks of two CPUs may differ a little */
+	const u64 end = local_clock() + (value + 1) * NSEC_PER_MSEC;
 	int result = -EINTR;
 
 	atomic_inc(&called);
-	msleep(value);
+	/* On a busy host jiffies lag behind, and a sleep that begins then ends early */
+	for (; (s64)(end - local_clock()) > 0; value = 1)
+		msleep(value);
 	/* clang leaves a constant to the caller, and returns anything */
 	OPTIMIZER_HIDE_VAR(result);
 	return result;
