@@ -1155,6 +1155,15 @@ static bool waits_inside_of_waits(void)
 	sbuf_pair_open(&begin, key, spins, SBUF_NOT_ADMITTED);
 	EXPECT(pair->refused == 1);
 	sbuf_pair_close(&end, key, 0, 0);
+	/* cpu= excludes a waiter that may go on waiting where it does not */
+	stackbuf_info.filter.cpu = shim_cpu + 2;
+	sbuf_pair_open(&begin, key, mutex, SBUF_NOT_ADMITTED);
+	EXPECT(pair->refused == 2);
+	/* Another filter excludes it anywhere */
+	stackbuf_info.filter.cpu = shim_cpu + 1;
+	sbuf_pair_open(&begin, key, mutex, SBUF_NOT_ADMITTED);
+	stackbuf_info.filter.cpu = 0;
+	EXPECT(pair->refused == 2);
 	return true;
 }
 
