@@ -120,12 +120,13 @@ void cmd_slow(struct args *a)
 		 a->word[1] ? " and more" : "", a->longer / 1e6);
 	slow.t.missed = watch_events(&w, &slow, take_call);
 	if (!steady_read_info(&s.source, &s.record)) {
-		slow.t.missed += probes_missed(&s.record) - missed;
+		slow.t.missed += probes_missed_since(&s.record, missed);
 		slow.t.pair.refused = record_refused(&s.record) - refused;
 	}
 	report_count(slow.unsure, "event is left out: another probe at its function records numbers, too; remove it (parameters probe, pair and trigger)",
 		     "events are left out: other probes at their functions record numbers, too; remove them (parameters probe, pair and trigger)");
 	slow.t.missed += slow.unsure;
+	slow.t.off = w.off;
 	watch_restore(&w);
 	cmd_print_pair(a, &slow.t, 0);
 	watch_finish(&w);

@@ -457,19 +457,15 @@ struct srcline *session_open_srcline(const struct session *s, const struct debug
 
 const char *session_probes_off(const struct session *s)
 {
-	const char *why;
-	u64 *addr = NULL;
+	struct kprobe_sites kprobes = { 0 };
 	struct stackbuf_probe probe;
+	const char *why;
 	unsigned int i;
-	size_t nr = 0;
 
 	for (i = 0; s->source.live && probe_next(&s->record, &i, &probe); )
-		if (probe.addr && probe.way == STACKBUF_PROBE_BY_KPROBE) {
-			GROW(addr, nr);
-			addr[nr++] = probe.addr;
-		}
-	why = probes_off(addr, nr);
-	free(addr);
+		kprobe_sites_add(&kprobes, &probe);
+	why = probes_off(&kprobes);
+	kprobe_sites_free(&kprobes);
 	return why;
 }
 

@@ -147,15 +147,15 @@ note result
 
 # -------------------------------------------------------------- switched off ---
 
-# says_off WORDS: info, snoop and count report that probes are not hit, with these words
+# says_off WORDS PROBE: info, snoop and count report that the probe is not hit, with these words
 says_off() {
-	words=$1
-	set_list "stackbuf_test:context_save+$(cat /t/inside)" || return 1
+	words=$1 probe=$2
+	set_list "$probe" || return 1
 	"$STACKBUF" info >info && "$STACKBUF" info --json >json || return 1
 	grep "^probes are not hit .*$words" info && grep "\"probes_off\":\"[^\"]*$words" json || { cat info json; return 1; }
 	for command in 'snoop --duration 1' 'count --duration 1'; do
 		# shellcheck disable=SC2086 # words
-		"$STACKBUF" $command "stackbuf_test:context_save+$(cat /t/inside)" >out 2>err
+		"$STACKBUF" $command "$probe" >out 2>err
 		is "$(grep -c "^stackbuf: .*$words" err) == 1" || { echo "$command:"; cat out err; return 1; }
 	done
 }
@@ -165,8 +165,16 @@ says_nothing() {
 }
 kprobes_off() {
 	echo 0 >$KPROBES/enabled || return 1
-	says_off 'kprobes are switched off'
+	says_off 'kprobes are switched off' "stackbuf_test:context_save+$(cat /t/inside)"
 	status=$?
+	# On returns there are kretprobes, or fprobes, which that does not switch off
+	set_list 'stackbuf_test:context_sav*%return' || status=1
+	if grep ' r  context_save+' $KPROBES/list; then
+		says_off 'kprobes are switched off' 'stackbuf_test:context_sav*%return' && says_off 'kprobes are switched off' stackbuf_test:context_save%return &&
+			"$STACKBUF" latency -L 1ms -D 1 --json stackbuf_test:context_save >out 2>err && grep 'not exact: .*kprobes are switched off' err || { cat out err; status=1; }
+	else
+		says_nothing || status=1
+	fi
 	echo 1 >$KPROBES/enabled
 	[ $status = 0 ] && says_nothing
 }

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 #include "ending.h"
 #include "input/steady.h"
 #include "live/watch.h"
+#include "symbol/errors.h"
 
 #define KPROBES		"/sys/kernel/debug/kprobes"
 
@@ -72,6 +74,7 @@ static int run_modprobe(char *said, size_t size)
 	if (!pid) {
 		dup2(ends[1], STDERR_FILENO);
 		setenv("LC_ALL", "C", 1);
+		signal(SIGXFSZ, SIG_DFL);
 		/* Without -q, which hides why the kernel refused the module */
 		execlp("modprobe", "modprobe", "stackbuf", NULL);
 		execl("/sbin/modprobe", "modprobe", "stackbuf", NULL);
@@ -334,34 +337,72 @@ static bool reads_zero(const char *path)
 	return zero;
 }
 
-/*
- * Return true if the kernel placed one of these probes with ftrace, or if its list cannot be read
- */
-static bool by_ftrace(const u64 *addr, size_t nr)
+void kprobe_sites_add(struct kprobe_sites *k, const struct stackbuf_probe *probe)
 {
-	FILE *f = fopen(KPROBES "/list", "re");
+	if (probe->way == STACKBUF_PROBE_BY_RETURN) {
+		errors_add_probe(&k->returns, probe);
+	} else if (probe->way == STACKBUF_PROBE_BY_KPROBE && probe->addr) {
+		GROW(k->addr, k->nr);
+		k->addr[k->nr++] = probe->addr;
+	}
+}
+
+void kprobe_sites_free(struct kprobe_sites *k)
+{
+	free(k->addr);
+	patterns_free(&k->returns);
+	*k = (struct kprobe_sites){ 0 };
+}
+
+/* Return true if a line of the kernel's list of kprobes is about one of these */
+static bool is_one_of(const struct kprobe_sites *k, const char *line)
+{
+	char kind, function[512], module[64] = "";
 	unsigned long long at;
-	bool found = !f;
-	char line[512];
 	size_t i;
 
-	while (!found && fgets(line, sizeof(line), f)) {
-		if (!strstr(line, "[FTRACE]") || sscanf(line, "%llx", &at) != 1)
-			continue;
-		/* 0: the kernel hides addresses */
-		for (i = 0; i < nr && !found; i++)
-			found = !at || at == addr[i];
+	if (sscanf(line, "%llx %c %511s %63s", &at, &kind, function, module) < 3)
+		return false;
+	if (kind == 'r') {
+		function[strcspn(function, "+")] = '\0';
+		/* Without a module the first of the marks follows */
+		for (i = 0; i < k->returns.nr; i++)
+			if (pattern_matches(&k->returns.pattern[i], function, module,
+					    *module == '[' ? 0 : strlen(module)))
+				return true;
+		return false;
 	}
+	/* 0: the kernel hides addresses */
+	for (i = 0; i < k->nr; i++)
+		if (!at || at == k->addr[i])
+			return true;
+	return false;
+}
+
+/*
+ * Return true if one of these is in the kernel's list of kprobes, with this mark, or if that cannot
+ * be read.  Probes on returns are where the kernel has no fprobes
+ */
+static bool is_listed(const struct kprobe_sites *k, const char *mark)
+{
+	FILE *f = fopen(KPROBES "/list", "re");
+	bool found = !f;
+	char line[1024];
+
+	while (!found && fgets(line, sizeof(line), f))
+		found = strstr(line, mark) && is_one_of(k, line);
 	if (f)
 		fclose(f);
 	return found;
 }
 
-const char *probes_off(const u64 *addr, size_t nr)
+const char *probes_off(const struct kprobe_sites *k)
 {
-	if (nr && reads_zero(KPROBES "/enabled"))
+	if (!k->nr && !k->returns.nr)
+		return NULL;
+	if (reads_zero(KPROBES "/enabled") && (k->nr || is_listed(k, "")))
 		return "kprobes are switched off, no probe is hit: " KPROBES "/enabled is 0";
-	if (nr && reads_zero("/proc/sys/kernel/ftrace_enabled") && by_ftrace(addr, nr))
+	if (reads_zero("/proc/sys/kernel/ftrace_enabled") && is_listed(k, "[FTRACE]"))
 		return "ftrace is switched off, probes made by it are not hit: "
 		       "kernel.ftrace_enabled is 0";
 	return NULL;
@@ -698,7 +739,7 @@ static void learn_addresses(struct overrides *p, const struct record *r, const s
 	unsigned int i;
 
 	p->addrs = 0;
-	p->kprobes = 0;
+	kprobe_sites_free(&p->kprobes);
 	p->functions = 0;
 	p->left_out = 0;
 	for (i = 0; probe_next(r, &i, &probe); ) {
@@ -717,10 +758,7 @@ static void learn_addresses(struct overrides *p, const struct record *r, const s
 			GROW(p->addr, p->addrs);
 			p->addr[p->addrs++] = probe.addr;
 		}
-		if (probe.addr && probe.way == STACKBUF_PROBE_BY_KPROBE) {
-			GROW(p->kprobe, p->kprobes);
-			p->kprobe[p->kprobes++] = probe.addr;
-		}
+		kprobe_sites_add(&p->kprobes, &probe);
 	}
 }
 
@@ -805,7 +843,7 @@ void override_close(struct overrides *p)
 {
 	if (p->lock >= 0)
 		close(p->lock);
-	free(p->kprobe);
+	kprobe_sites_free(&p->kprobes);
 	free(p->addr);
 	while (p->pendings)
 		free(p->pending[--p->pendings]);

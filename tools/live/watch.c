@@ -242,12 +242,11 @@ void watch_report_evicted(u64 events)
 /* Report once that probes are not hit: at the beginning or, if it happened later, at the end */
 static void report_off(struct watch *w)
 {
-	const char *off = w->reported_off ? NULL :
-		probes_off(w->overrides.kprobe, w->overrides.kprobes);
-
-	if (off)
-		report("%s", off);
-	w->reported_off |= !!off;
+	if (w->off)
+		return;
+	w->off = probes_off(&w->overrides.kprobes);
+	if (w->off)
+		report("%s", w->off);
 }
 
 /* Report the names that the module refused: each given name, and the first of the matched ones */
@@ -463,7 +462,7 @@ void watch_finish(struct watch *w)
 			die(1, "%s", w->source->error);
 		for (i = 0; i < ARRAY_SIZE(refused); i++)
 			report_count(r->lost[i] - w->lost[i], refused[i], refused[i]);
-		report_count(probes_missed(r) - w->missed, "call was missed: " WHY_MISSED,
+		report_count(probes_missed_since(r, w->missed), "call was missed: " WHY_MISSED,
 			     "calls were missed: " WHY_MISSED);
 		record_free(r);
 	}

@@ -45,6 +45,13 @@ void matches_free(struct matches *c);
 enum parameter { PARAM_PID, PARAM_CPU, PARAM_COMM, PARAM_LIMIT, PARAM_EVERY, PARAM_CGROUP,
 		 PARAM_PAIR, PARAMETERS_NR };
 
+/* Where kprobes are that the kernel can switch off */
+struct kprobe_sites {
+	u64 *addr;
+	size_t nr;
+	struct patterns returns;	/* functions with probes on their returns */
+};
+
 /* Parameters that were set, and their values before */
 struct overrides {
 	const char *dir;		/* directory of the parameters */
@@ -53,8 +60,7 @@ struct overrides {
 	char *list;			/* the list of probes to restore; NULL: unchanged */
 	u64 *addr;			/* addresses of the probes that were set, from the record */
 	size_t addrs;
-	u64 *kprobe;			/* addresses of kprobes among them */
-	size_t kprobes;
+	struct kprobe_sites kprobes;	/* those of them that may be kprobes */
 	u64 functions;			/* number of functions with probes */
 	u64 left_out;			/* matching functions not traceable or used by a save */
 	bool unlisted;			/* some probes are on several functions, not in @addr */
@@ -138,8 +144,12 @@ int override_remove(struct overrides *p);
 int override_restore(struct overrides *p);
 void override_close(struct overrides *p);
 
-/* The reason why the running kernel does not hit kprobes at these addresses, or NULL */
-const char *probes_off(const u64 *addr, size_t nr);
+/* Note where a probe is, if it may be made of kprobes */
+void kprobe_sites_add(struct kprobe_sites *k, const struct stackbuf_probe *probe);
+void kprobe_sites_free(struct kprobe_sites *k);
+
+/* The reason why the running kernel does not hit one of these, or NULL */
+const char *probes_off(const struct kprobe_sites *k);
 
 /* --------------------------------- print events as they are recorded --- */
 
@@ -220,7 +230,7 @@ struct watch {
 	int pidfd;
 	u64 started;		/* CLOCK_MONOTONIC, ns */
 	bool filtered;		/* the kernel does not apply all of the filter */
-	bool reported_off;
+	const char *off;	/* why probes were not hit, reported; or NULL */
 	bool in_vain;		/* all functions were in modules that were never loaded */
 	bool unlisted;		/* it is unknown which functions the kernel does not let probe */
 	u64 missed, lost[STACKBUF_COUNTERS];

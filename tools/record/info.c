@@ -212,3 +212,10 @@ u64 probes_missed(const struct record *r)
 		missed += probe.missed;
 	return missed;
 }
+
+u64 probes_missed_since(const struct record *r, u64 before)
+{
+	u64 now = probes_missed(r);
+
+	return now > before ? now - before : 0;
+}

@@ -398,6 +398,12 @@ u64 info_to_wall(const struct stackbuf_info *info, u64 ns);
 u64 probes_missed(const struct record *r);
 
 /*
+ * How many more than @before, at least 0: as a probe is removed, its misses may have been in both
+ * of its counts
+ */
+u64 probes_missed_since(const struct record *r, u64 before);
+
+/*
  * Return true if the module that made the record has probes, or deepest stacks: a build may leave
  * them out.  True, too, if the record lacks the page of stackbuf_info.
  */
