@@ -22,7 +22,9 @@
 #include <linux/irq_work.h>
 #include <linux/kernel.h>
 #include <linux/preempt.h>
+#include <linux/sched.h>
 #include <linux/smp.h>
+#include <linux/tick.h>
 
 #include "arch.h"
 #include "compat.h"
@@ -65,11 +67,20 @@ static inline bool is_booting(void)
 	return SBUF_BUILT_IN && unlikely(READ_ONCE(system_state) == SYSTEM_BOOTING);
 }
 
-static void pass_requests(struct irq_work *start)
+/* A CPU may stop its tick after it has looked for lazy irq_works, and then keep one for long */
+static bool may_stop_tick(unsigned int cpu)
 {
+	return is_idle_task(current) || tick_nohz_full_cpu(cpu);
+}
+
+static void pass_requests(bool soon)
+{
+	unsigned int cpu;
+
 	preempt_disable_notrace();
-	if (likely(cpu_online(raw_smp_processor_id())) && !is_booting())
-		irq_work_queue(start);
+	cpu = raw_smp_processor_id();
+	if (likely(cpu_online(cpu)) && !is_booting())
+		irq_work_queue(soon && !may_stop_tick(cpu) ? &start_soon : &start_now);
 	preempt_enable_notrace();
 }
 
@@ -86,15 +97,13 @@ void sbuf_worker_request(enum sbuf_worker what)
 		return;
 	/* irq_work_queue() has a full barrier before it checks whether the work is pending */
 	atomic_or(BIT(what), &requested_workers);
-	/* On a CPU about to stop its tick, the lazy one would stay pending until the CPU wakes */
-	pass_requests(what == SBUF_WORKER_TEXT && !is_idle_task(current) ? &start_soon :
-			&start_now);
+	pass_requests(what == SBUF_WORKER_TEXT);
 }
 
 void sbuf_worker_resubmit(void)
 {
 	if (unlikely(atomic_read(&requested_workers)))
-		pass_requests(&start_soon);
+		pass_requests(true);
 }
 
 void sbuf_worker_exit(void)

@@ -563,6 +563,7 @@ void synchronize_rcu(void);
 extern u32 shim_synchronized;
 #define synchronize_rcu_expedited()	synchronize_rcu()
 #define housekeeping_enabled(type)	((void)(type), false)
+#define tick_nohz_full_cpu(cpu)		((void)(cpu), false)
 enum { HK_TYPE_DOMAIN, HK_TYPE_RCU };
 #define rcu_dereference_sched(p)	READ_ONCE(p)
 struct kprobe { u64 nmissed; };
