@@ -273,10 +273,33 @@ static bool is_ours(void)
 	return READ_ONCE(first->instance) == stackbuf_info.page.instance;
 }
 
+/*
+ * A panic may have interrupted an append on any CPU.  Until that stores its first word, the copy
+ * seems to end there, and lacks the events that have been appended after it, as in an NMI
+ */
+static void keep_open_pages(void)
+{
+	unsigned int i, k;
+
+	for (i = 0; i < SBUF_EVENT_PAGES; i++) {
+		const struct stackbuf_events_page *page = &stackbuf_events[i];
+		u64 *copy = copy_of(SBUF_EVENTS, page->word);
+
+		if (!READ_ONCE(page->owner) || !READ_ONCE(page->page.seq))
+			continue;
+		for (k = 0; k < STACKBUF_EVENT_WORDS; k++)
+			WRITE_ONCE(copy[k], READ_ONCE(page->word[k]));
+	}
+	wmb();	/* V1 */
+}
+
 void sbuf_keep_stopped(bool panic)
 {
-	if (sbuf_is_kept() && is_ours())
-		keep_pages(panic ? PANIC : OOPS);
+	if (!sbuf_is_kept() || !is_ours())
+		return;
+	keep_pages(panic ? PANIC : OOPS);
+	if (panic)
+		keep_open_pages();
 }
 
 static void keep_info(struct work_struct *work);
