@@ -43,7 +43,7 @@ noinline u64 sbuf_clock_read(struct sbuf_clock *clock, u64 before)
 			clock->ns + SPAN : now;
 	/* Read again here, not for each event: it traps in some virtual machines */
 	cycles = sbuf_cycles();
-	/* An NMI or a breakpoint may have interrupted this function, so it changes nothing */
+	/* An NMI, or a breakpoint on x86, may have interrupted this function: change nothing */
 	if (in_nmi())
 		return now;
 	if ((s64)(cycles - clock->cycles) >> shift > 0)
