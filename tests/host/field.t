@@ -195,6 +195,16 @@ in_one_line() {
 	[ $? = 1 ] && grep -q 'not of 5\.10\.0-1-amd64' "$dir/err" || { cat "$dir/out" "$dir/err"; return 1; }
 }
 
+# The line that names the kernel is cut, as in a terminal or in pstore
+cut_banner() {
+	printf '[    0.0] Linux version 6.12.0-field (field@fie\n  ksys_read+0x6f/0xf0\n' >"$dir/log"
+	decoded "$dir/log" >"$dir/out" && grep -q 'ksys_read+0x6f/0xf0 (kernel\.S' "$dir/out" &&
+		grep -q 'not known to be the build that ran' "$dir/err" || { cat "$dir/out" "$dir/err"; return 1; }
+	sed -i 's/field@fie/field@other/' "$dir/log"
+	decoded "$dir/log" >"$dir/out"
+	[ $? = 1 ] && grep -q 'another build of this kernel' "$dir/err" || { cat "$dir/out" "$dir/err"; return 1; }
+}
+
 # 40,000 frames within other text, in one line
 long_line() {
 	printf 'vfs_read+0x15d/0x370 foo %.0s' {1..40000} >"$dir/log" && limited 10 "$sane" decode --folded "$dir/log" >"$dir/out" 2>&1 &&
@@ -247,6 +257,7 @@ all_tests() {
 	result 'each line has its own time, in many forms' times
 	result 'events of kprobes are no trace' events
 	result "the log's kernel, in a file of one line" in_one_line
+	result 'the line that names the kernel is cut' cut_banner
 	result 'many frames in one line take no time' long_line
 	result 'inlined functions with split DWARF' split
 	result 'sizes that another build of a module has are refused' sizes

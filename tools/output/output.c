@@ -130,23 +130,33 @@ double output_percent(u64 count, u64 sum)
 	return sum ? 100.0 * count / sum : 0;
 }
 
+/* A frame's function: by its name, or else by the image of the kernel */
+static const char *function_of(const struct output *o, const struct frame *f, size_t *len)
+{
+	const char *name = f->name_len || !f->addr ? f->name : srcline_function(o->srcline, f->addr);
+
+	*len = f->name_len ?: strlen(name);
+	return name;
+}
+
 const char *output_line(const struct output *o, const struct stack *stack, unsigned int i)
 {
 	const struct frame *before = i ? &stack->frame[i - 1] : NULL;
 	enum frame_kind kind = FRAME_OPEN;
 	struct frame f = stack->frame[i];
 	const char *text = NULL, *name;
+	enum frame_entry entry;
+	size_t len;
 
 	if (!o->srcline || (!f.name_len && !f.addr))
 		return "";
 	if (!before && stack->origin == STACKBUF_AT_PROBE) {
 		kind = FRAME_EXACT;
 	} else if (before) {
-		name = before->name;
-		if (!before->name_len && before->addr)
-			name = srcline_function(o->srcline, before->addr);
-		kind = frame_is_entry(name, before->name_len ?: strlen(name)) ?
-		       FRAME_EXACT : FRAME_RETURN;
+		name = function_of(o, before, &len);
+		entry = frame_entry(name, len);
+		name = function_of(o, &f, &len);
+		kind = frame_was_interrupted(entry, name, len) ? FRAME_EXACT : FRAME_RETURN;
 	}
 	f.time = stack->first;
 	if (srcline_frame(o->srcline, &f, kind, &text))

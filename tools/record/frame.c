@@ -95,7 +95,7 @@ size_t frame_parse(struct frame *f, const char *text, size_t len, bool sizeless)
  * of arch/x86/entry/entry_64.S, and kernel/entry*.S of arm64, arm, riscv and s390.  They call
  * handlers in C, which are not entries.  Only int3 reports the address after itself.
  */
-bool frame_is_entry(const char *name, size_t len)
+static bool is_entry(const char *name, size_t len)
 {
 	static const char *const beginning[] = {
 		/* x86, arm64 */
@@ -134,10 +134,23 @@ bool frame_is_entry(const char *name, size_t len)
 	return false;
 }
 
-bool frame_is_stub(const char *name, size_t len)
+enum frame_entry frame_entry(const char *name, size_t len)
 {
-	return text_begins_with(name, len, "asm_") || text_begins_with(name, len, "xen_asm_") ||
-	       text_begins_with(name, len, "fred_");
+	if (!is_entry(name, len))
+		return FRAME_NO_ENTRY;
+	return text_begins_with(name, len, "el1_") ||
+	       (len == 16 && !memcmp(name, "common_interrupt", 16)) ?
+		FRAME_ENTRY_OR_C : FRAME_ENTRY;
+}
+
+bool frame_was_interrupted(enum frame_entry entry, const char *name, size_t len)
+{
+	bool is_stub = text_begins_with(name, len, "asm_") ||
+		       text_begins_with(name, len, "xen_asm_") ||
+		       text_begins_with(name, len, "fred_") ||
+		       (text_begins_with(name, len, "el1") && text_ends_with(name, len, "_handler"));
+
+	return entry == FRAME_ENTRY || (entry == FRAME_ENTRY_OR_C && !is_stub);
 }
 
 /* True for entries from user space and the first functions of threads and idle CPUs */

@@ -44,14 +44,19 @@ struct frame {
  */
 size_t frame_parse(struct frame *f, const char *text, size_t len, bool sizeless);
 
-/* Return true if an exception or interrupt enters the kernel here: the caller's frame is exact */
-bool frame_is_entry(const char *name, size_t len);
+/*
+ * Whether an exception or interrupt enters the kernel in a function.  FRAME_ENTRY_OR_C: in some
+ * kernels; in others a stub calls it, as common_interrupt() since 5.8, and el1_dbg() of arm64
+ */
+enum frame_entry { FRAME_NO_ENTRY, FRAME_ENTRY, FRAME_ENTRY_OR_C };
+
+enum frame_entry frame_entry(const char *name, size_t len);
+
+/* Return true if a frame was interrupted, so that its address is exact; the next inner is @entry */
+bool frame_was_interrupted(enum frame_entry entry, const char *name, size_t len);
 
 /* Return true if the frame is the outermost of its trace */
 bool frame_is_outermost(const char *name, size_t len);
-
-/* Return true for a stub that calls common_interrupt(), which is no longer an entry since 5.8 */
-bool frame_is_stub(const char *name, size_t len);
 
 /* Hash of function and offset */
 u64 frame_place(const struct frame *f);

@@ -200,7 +200,7 @@ static void take_register(struct decoder *d, const struct frame *f, const char *
 	if (whole)
 		traces_end(&d->traces, line, len, NULL);
 	t->registers = true;
-	t->entry = false;
+	t->entry = FRAME_NO_ENTRY;
 }
 
 /* The text around a frame in its line */
@@ -224,7 +224,6 @@ static enum frame_kind kind_in_trace(struct decoder *d, const struct frame *f, s
 	/* The line has a mark of another stack before the frame */
 	bool edge = text_holds(a->before, a->before_len, "<EOI>") ||
 		    text_holds(a->before, a->before_len, "EOE>>");
-	bool entry = frame_is_entry(f->name, f->name_len);
 	u64 place = frame_place(f);
 	bool after, repeats = d->begins == place;
 	enum frame_kind kind;
@@ -232,14 +231,15 @@ static enum frame_kind kind_in_trace(struct decoder *d, const struct frame *f, s
 	if (a->guess) {
 		/* An unwinder with frame pointers marks even the interrupted place as a guess */
 		kind = (edge && t->entry) || d->last_register == place ? FRAME_EXACT : FRAME_OPEN;
-		t->entry &= !edge;
+		if (edge)
+			t->entry = FRAME_NO_ENTRY;
 		return kind;
 	}
 	/* Since 6.5 ret_from_fork_asm() calls ret_from_fork() on x86 */
 	if (t->whole && !frame_is_outermost(f->name, f->name_len))
 		traces_end_one(&d->traces, t);
 	d->begins = 0;
-	after = t->entry && !(t->irq && frame_is_stub(f->name, f->name_len));
+	after = frame_was_interrupted(t->entry, f->name, f->name_len);
 	kind = after || repeats ? FRAME_EXACT : t->frames ? FRAME_RETURN : FRAME_OPEN;
 	d->doubtful += kind == FRAME_OPEN && t->doubt;
 	if (a->mark) {
@@ -253,8 +253,7 @@ static enum frame_kind kind_in_trace(struct decoder *d, const struct frame *f, s
 	if (d->traces.ended && !(repeats && t->paused))
 		fold(d, t, f);
 	t->paused = 0;
-	t->entry = entry;
-	t->irq = entry && f->name_len == 16 && !memcmp(f->name, "common_interrupt", 16);
+	t->entry = frame_entry(f->name, f->name_len);
 	/* perf and bcc print frames of the program after it, without sizes */
 	t->whole = !f->sizeless && frame_is_outermost(f->name, f->name_len);
 	t->sized |= !f->sizeless;

@@ -26,8 +26,7 @@ struct trace {
 	u64 used;	/* number of its last line */
 	bool sized;	/* its frames have sizes */
 	u64 frames;	/* frames so far, without guesses; 0: the next one is its first */
-	bool entry;	/* the last frame is an entry for exceptions or interrupts */
-	bool irq;	/* the last frame is common_interrupt() */
+	enum frame_entry entry;	/* of the last frame */
 	bool whole;	/* its outermost frame was found: the next frame is of another trace */
 	bool doubt;	/* it may belong to another trace, whose last frame is an entry */
 	bool registers;	/* its report has registers: more without a line "CPU:" repeat them */

@@ -114,12 +114,15 @@ static char *kernel_mismatch(struct debug_files *d, const char *release, const c
 				 (int)strcspn(banner + 14, " "), banner + 14, release);
 	}
 	if ((version && *version && !banner_has(banner, version)) ||
-	    (whole && strncmp(whole, banner, strlen(banner)))) {
+	    (whole && strncmp(whole, banner, strlen(banner)) &&
+	     strncmp(banner, whole, strlen(whole)))) {
 		free(why);
 		return xasprintf("%s is of another build of this kernel: \"%s\" there, \"%s\" here",
 				 dbg->elf.path, banner, version ?: whole);
 	}
-	d->kernel_known = !why && ((version && *version) || whole);
+	/* A line of a log may be cut */
+	d->kernel_known = !why && ((version && *version) ||
+				   (whole && strlen(whole) >= strlen(banner)));
 	return why;
 }
 
@@ -295,12 +298,27 @@ static void explain_image(struct debug_files *d, const char *path)
 		add_hint(&dbg->missing, where_debug_is(d, *release ? release : NULL));
 }
 
+/* Return true if the image that was found is not to be used, with the first such reason in *@why */
+static bool is_other(struct debug_files *d, const char *wanted, char **why)
+{
+	char *reason = d->config.force ? NULL :
+		kernel_mismatch(d, d->config.release, d->config.version, NULL, wanted);
+
+	if (!reason)
+		return false;
+	if (*why)
+		free(reason);
+	else
+		*why = reason;
+	return true;
+}
+
 int debug_files_kernel(struct debug_files *d)
 {
 	struct debug_file *dbg = d->kernel;
 	const char *wanted = dbg->build_id ?: d->announced_id;
+	char *id, *path, *why = NULL;
 	struct utsname uts;
-	char *id, *path;
 	size_t i;
 
 	if (d->kernel_tried)
@@ -318,8 +336,8 @@ int debug_files_kernel(struct debug_files *d)
 			path = image_path(d->release, i);
 			if (!path)
 				break;
-			if (!access(path, R_OK))
-				open_file(dbg, path);
+			if (!access(path, R_OK) && !open_file(dbg, path) && is_other(d, wanted, &why))
+				elf_file_close(&dbg->elf);
 			free(path);
 		}
 		id = wanted ? xstrdup(wanted) :
@@ -327,6 +345,12 @@ int debug_files_kernel(struct debug_files *d)
 		if (!dbg->elf.path && id)
 			find_file(dbg, id);
 		free(id);
+		if (!dbg->elf.path && why) {
+			failed(d, "%s (--force uses it anyway)", why);
+			free(why);
+			return -1;
+		}
+		free(why);
 		if (!dbg->elf.path) {
 			char *package = debug_package(d->release, d->config.version);
 

@@ -325,7 +325,7 @@ static u64 traces_of(struct traces *t, const struct line_start *s, const char *l
 		    strcmp(one->shape.text, left.text))
 			of |= 1ULL << i;
 		else if (!but)	/* The interrupted place, if an entry preceded it */
-			one->entry = false;
+			one->entry = FRAME_NO_ENTRY;
 	}
 	return of;
 }
