@@ -2,6 +2,7 @@
 /*
  * cmd_save.c - "save": a snapshot of the record, now or after a trigger stops recording
  */
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include "cmd.h"
@@ -73,6 +74,7 @@ void cmd_save(struct args *a)
 	cmd_end(&s, a);
 	if (!a->on_trigger || !*a->on_trigger)
 		return;
+	signal(SIGXFSZ, SIG_DFL);
 	status = system(a->on_trigger);
 	if (status)
 		die(1, "--on-trigger: %s: exit status %d", a->on_trigger,

@@ -38,7 +38,7 @@ def find_reader():
 
 
 def find_arrays(prog):
-    """Name: (address, size) of the loaded module's arrays"""
+    """Name: (address, size) of the arrays of the loaded module, or of the kernel"""
     from drgn.helpers.linux.list import list_for_each_entry
     banner = b"Linux version " + prog["UTS_RELEASE"].string_() + b" "
     if not prog["linux_banner"].string_().startswith(banner):
@@ -50,7 +50,11 @@ def find_arrays(prog):
             found = {(table.strtab + s.st_name).string_(): (s.st_value.value_(), s.st_size.value_())
                      for s in symbols}
             return {file: found[name] for file, name in ARRAYS.items()}
-    return fail("the module stackbuf is not loaded there")
+    try:
+        built_in = {file: prog.symbol(name.decode()) for file, name in ARRAYS.items()}
+    except LookupError:
+        fail("the module stackbuf is not loaded there")
+    return {file: (symbol.address, symbol.size) for file, symbol in built_in.items()}
 
 
 def stackbuf(prog, *words):

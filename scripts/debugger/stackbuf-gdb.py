@@ -31,7 +31,7 @@ def find_reader():
 
 
 def find_arrays():
-    """Name: (address, size) of the loaded module's arrays"""
+    """Name: (address, size) of the arrays of the loaded module, or of the kernel"""
     if not gdb.selected_inferior().threads():
         raise gdb.GdbError("no dump is open: gdb reads ELF dumps alone, not kdump's format, which "
                            "makedumpfile writes.  stackbuf -f DUMP reads both")
@@ -50,7 +50,11 @@ def find_arrays():
             found = {(table["strtab"] + int(s["st_name"])).string():
                      (int(s["st_value"]), int(s["st_size"])) for s in symbols}
             return {file: found[name] for file, name in ARRAYS.items()}
-    raise gdb.GdbError("the module stackbuf is not loaded there")
+    try:
+        built_in = {file: gdb.parse_and_eval(name) for file, name in ARRAYS.items()}
+    except gdb.error:
+        raise gdb.GdbError("the module stackbuf is not loaded there") from None
+    return {file: (int(array.address), array.type.sizeof) for file, array in built_in.items()}
 
 
 try:

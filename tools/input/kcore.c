@@ -54,8 +54,8 @@ static u64 search_info(int core, const char *module)
 }
 
 /*
- * Set *@addr to the address of the loaded module's stackbuf_info, 0 if @kallsyms has only
- * functions.  Return 0, or -1 with s->error set.
+ * Set *@addr to the address of stackbuf_info in the loaded module or, if stackbuf is built in, in
+ * the kernel; 0 if @kallsyms has only functions.  Return 0, or -1 with s->error set.
  */
 static int find_info(struct source *s, const char *kallsyms, u64 *addr)
 {
@@ -65,10 +65,9 @@ static int find_info(struct source *s, const char *kallsyms, u64 *addr)
 	if (kallsyms_open(&k, kallsyms))
 		return failed(s, "%s: %s", kallsyms, strerror(errno));
 	while (!found && kallsyms_next(&k)) {
-		if (strcmp(k.module, "stackbuf"))
-			continue;
-		loaded = true;
-		found = !strcmp(k.name, "stackbuf_info");
+		found = (!*k.module || !strcmp(k.module, "stackbuf")) &&
+			!strcmp(k.name, "stackbuf_info");
+		loaded |= found || !strcmp(k.module, "stackbuf");
 	}
 	fclose(k.file);
 	if (!loaded)

@@ -178,12 +178,42 @@ static bool has_tracepoints(const char *group)
 	return true;
 }
 
-static void match_event(struct patterns *p, const char *group, const char *event, struct matches *c)
+/*
+ * Enter GROUP/EVENT for each event that other tools created, from lines "p:GROUP/EVENT WHERE ..."
+ * of @events/../dynamic_events, which kernels before 5.0 lack
+ */
+static void read_dynamic(const char *events, void **tree)
 {
-	char *whole = xasprintf("%s:%s", group, event);
-	bool added = false;
+	char *path = xasprintf("%s/../dynamic_events", events), *line = NULL, *name;
+	FILE *f = fopen(path, "re");
+	size_t size = 0;
+	bool is_new;
+
+	while (f && getline(&line, &size, f) > 0) {
+		name = strchr(line, ':');
+		if (!name)
+			continue;
+		name[strcspn(name, " \n")] = '\0';
+		named_get(tree, name + 1, &is_new);
+	}
+	if (f)
+		fclose(f);
+	free(line);
+	free(path);
+}
+
+static void match_event(struct patterns *p, const char *group, const char *event, void *dynamic,
+			struct matches *c)
+{
+	char *whole = xasprintf("%s/%s", group, event);
+	bool added = named_get(&dynamic, whole, NULL);
 	size_t i;
 
+	if (added) {
+		free(whole);
+		return;
+	}
+	whole[strlen(group)] = ':';
 	for (i = 0; i < p->nr; i++) {
 		struct pattern *one = &p->pattern[i];
 
@@ -204,9 +234,11 @@ static void read_events(struct patterns *p, const char *path, struct matches *c)
 {
 	DIR *all = opendir(path), *of_group;
 	struct dirent *group, *event;
+	void *dynamic = NULL;
 
 	if (!all)
 		die(1, "%s: %s: run it as root, with tracefs mounted", path, strerror(errno));
+	read_dynamic(path, &dynamic);
 	while ((group = readdir(all))) {
 		char *inside = xasprintf("%s/%s", path, group->d_name);
 
@@ -214,12 +246,13 @@ static void read_events(struct patterns *p, const char *path, struct matches *c)
 			opendir(inside) : NULL;
 		while (of_group && (event = readdir(of_group)))
 			if (event->d_type == DT_DIR && *event->d_name != '.')
-				match_event(p, group->d_name, event->d_name, c);
+				match_event(p, group->d_name, event->d_name, dynamic, c);
 		if (of_group)
 			closedir(of_group);
 		free(inside);
 	}
 	closedir(all);
+	named_free(&dynamic);
 }
 
 /* "count -l NAME": a function that ftrace cannot trace can be probed if it is given by name */

@@ -245,6 +245,8 @@ static void print_folded(const struct counter *ctx, const struct tally *t, u64 n
 
 	output_prefix(ctx->w->o);
 	output_folded_comm(ctx->w->o, t->label.comm);
+	if (ctx->w->per_process && t->labelled)
+		fprintf(f, "-%u", t->label.tgid);
 	if (saved->cut)
 		fputs(";" FRAMES_CUT, f);
 	for (i = saved->named; i--; ) {
@@ -304,6 +306,7 @@ static void write_profile(const struct counter *ctx, size_t nr)
 	struct profile p = {
 		.total = xcalloc(nr + 1, sizeof(*p.total)), .nr = nr,
 		.from = ctx->from, .to = ctx->to, .commands = true,
+		.processes = w->per_process,
 	};
 	size_t i;
 

@@ -52,6 +52,7 @@ struct profile {
 	u64 from;	/* time of the first event, ns since boot; 0: unknown */
 	u64 to;	/* time of the last event */
 	bool commands;	/* a graph's outermost frames are the commands of labels */
+	bool processes;	/* with their processes */
 	const char *unit;	/* what a graph counts; NULL: events */
 	/*
 	 * Difference of two records.  In a profile, as "pprof -diff_base" makes it, the events of

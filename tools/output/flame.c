@@ -115,12 +115,22 @@ static int line_order(const void *a, const void *b)
 	return compare_u64(x->nr, y->nr);
 }
 
-static void add_line(struct graph *g, const struct output *o, const struct stack_total *total,
-		     bool commands)
+/* The outermost frame of a total */
+static char *command_of(const struct profile *p, const struct stack_total *total)
 {
-	const char *comm = total->label ? total->label->comm : "";
-	struct stack *stack = total->stack;
+	const struct stackbuf_event *label = total->label;
 	char text[STACKBUF_COMM_LEN];
+
+	if (!label || !*label->comm)
+		return xstrdup("?");
+	output_comm(label->comm, text);
+	return p->processes ? xasprintf("%s-%u", text, label->tgid) : xstrdup(text);
+}
+
+static void add_line(struct graph *g, const struct output *o, const struct profile *p,
+		     const struct stack_total *total)
+{
+	struct stack *stack = total->stack;
 	struct line *line;
 	unsigned int i, n = 0;
 
@@ -135,8 +145,8 @@ static void add_line(struct graph *g, const struct output *o, const struct stack
 	g->events[line->before ? BEFORE : AFTER] += line->events;
 	if (total->error)
 		line->name[n++] = xstrdup(total->error);
-	else if (commands)
-		line->name[n++] = xstrdup(*comm ? output_comm(comm, text) : "?");
+	else if (p->commands)
+		line->name[n++] = command_of(p, total);
 	if (stack->cut)
 		line->name[n++] = xstrdup(FRAMES_CUT);
 	if (stack->gone)
@@ -327,7 +337,7 @@ static void graph_init(struct graph *g, const struct output *o, const struct pro
 		.diff = p->diff, .file = f, .head = head, .unit = p->unit ?: "events",
 	};
 	for (i = 0; i < p->nr; i++)
-		add_line(g, o, &p->total[i], p->commands);
+		add_line(g, o, p, &p->total[i]);
 	for (i = 0; i < g->lines; i++)
 		g->total += line_width(g, &g->line[i]);
 	sort(g->line, g->lines, sizeof(*g->line), line_order);

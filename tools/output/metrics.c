@@ -107,7 +107,7 @@ static void value(struct metrics *m, const char *series, u64 n)
 	fprintf(m->file, "%s %llu\n", series, n);
 }
 
-/* A counter of events in the ring */
+/* A counter: the file may have been replaced since by one who read the record later */
 static void rising(struct metrics *m, const char *series, u64 n)
 {
 	const struct named *before = named_get(&m->before, series, NULL);
@@ -118,7 +118,7 @@ static void rising(struct metrics *m, const char *series, u64 n)
 static void counter(struct metrics *m, const char *name, const char *help, u64 n)
 {
 	family(m, name, "counter", help);
-	value(m, name, n);
+	rising(m, name, n);
 }
 
 static void gauge(struct metrics *m, const char *name, const char *help, u64 n)
@@ -143,12 +143,15 @@ struct reason {
 static void by_reason(struct metrics *m, const struct record *r, const char *name, const char *help,
 		      const struct reason *reason, size_t nr)
 {
+	char *series;
 	size_t i;
 
 	family(m, name, "counter", help);
-	for (i = 0; i < nr; i++)
-		fprintf(m->file, "%s{reason=\"%s\"} %llu\n", name, reason[i].name,
-			r->lost[reason[i].counter]);
+	for (i = 0; i < nr; i++) {
+		series = xasprintf("%s{reason=\"%s\"}", name, reason[i].name);
+		rising(m, series, r->lost[reason[i].counter]);
+		free(series);
+	}
 }
 
 static void put_events(struct metrics *m, const struct record *r)

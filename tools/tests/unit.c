@@ -868,6 +868,8 @@ static void test_core(void)
 		const char *kallsyms, *coresize, *error;
 	} given[] = {
 		{ IMPOSTER "ffffffffc0100000 b stackbuf_info\t[stackbuf]\n", NULL, NULL },
+		/* Built in */
+		{ IMPOSTER "ffffffffc0100000 B stackbuf_info\n", NULL, NULL },
 		/* Functions only: searched for from somewhere before it, not beyond the module */
 		{ FUNCTIONS, "8192\n", NULL },
 		{ FUNCTIONS, "4080\n", "where the module's data is" },
@@ -1850,6 +1852,15 @@ static void test_patterns(void)
 		      "snd_hda_intel:such+0x10"));
 	CHECK(!strcmp(choose("0xffffffff81000000@arg1", false, true, &c),
 		      "0xffffffff81000000@arg1"));
+
+	/* Events that other tools created have no tracepoints */
+	CHECK(!mkdir("events", 0700) && !mkdir("events/vfs", 0700) &&
+	      !mkdir("events/vfs/open", 0700) && !mkdir("events/vfs/read", 0700) &&
+	      !mkdir("events/syscalls", 0700) && !mkdir("events/syscalls/read", 0700));
+	write_text("dynamic_events", "p:kprobes/open vfs_open\nr8:vfs/read vfs_read\n");
+	CHECK(!strcmp(choose("t:*", false, true, &c), "t:vfs:open"));
+	unlink("dynamic_events");
+	CHECK(strstr(choose("t:vfs:*", false, true, &c), "t:vfs:read"));
 
 	/* What each of several has found */
 	for (i = 0; i < ARRAY_SIZE(several); i++)
