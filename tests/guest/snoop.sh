@@ -526,6 +526,12 @@ processes() {
 	[ ! -s count.err ] || { cat count.err; return 1; }
 	[ "$(grep -c '^    dd \[[0-9]*\]$' count)" -ge 2 ] && grep -qx '    50' count && grep -qx '    70' count ||
 		{ cat count; return 1; }
+	start count count -P --folded --comm dd vfs_write || return
+	writes 20
+	writes 30
+	sleep 0.3
+	finish INT
+	grep -qx 'dd-[0-9]*;.*;vfs_write 20' count && grep -qx 'dd-[0-9]*;.*;vfs_write 30' count || { cat count; return 1; }
 }
 
 count_shape() {
