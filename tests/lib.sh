@@ -337,16 +337,29 @@ guest_test() {
 	ended
 }
 
-# instructions MODULE: a line FUNCTION OFFSET for each of its instructions
+# instructions MODULE: a line FUNCTION OFFSET MNEMONIC for each of its instructions
 instructions() {
 	"${cross:-}objdump" -d -j .text --no-show-raw-insn "$1" | awk '
 		/^[0-9a-f]+ <.*>:$/ { start = $1; name = substr($2, 2, length($2) - 3) }
-		/^ +[0-9a-f]+:/ { sub(":", "", $1); print name, start, $1 }' |
-		while read -r name start at; do printf '%s %x\n' "$name" $((0x$at - 0x$start)); done
+		/^ +[0-9a-f]+:/ { sub(":", "", $1); print name, start, $1, $2 }' |
+		while read -r name start at what; do printf '%s %x %s\n' "$name" $((0x$at - 0x$start)) "$what"; done
 }
 
-# inside MODULE FUNCTION: the offset of an instruction after ftrace's
-inside() { instructions "$1" | awk -v name="$2" '$1 == name && ++n == 4 { print "0x" $2; exit }'; }
+# inside MODULE FUNCTION: the offset of an instruction after ftrace's.  On x86 a jump can replace it: the kernel moves no
+# call (of KCSAN, say) or jump that is within the five bytes
+inside() {
+	instructions "$1" | while read -r name at what; do
+		[ "$name" != "$2" ] || echo "$((0x$at)) $what"
+	done | awk '
+		{ at[NR] = $1; stays[NR] = $2 ~ /^(call|j|ret)/ }
+		END {
+			for (i = 4; i <= NR; i++) {
+				for (k = i; k <= NR && at[k] < at[i] + 5 && !stays[k]; k++)
+					;
+				if (k > NR || at[k] >= at[i] + 5) { printf "0x%x\n", at[i]; exit }
+			}
+		}'
+}
 
 # some N EVERY: of the lines of instructions one of EVERY, as stepping is slow: others for each N;
 # all of them with STEP=all.  First instructions show whether a save reaches the function: one of

@@ -220,7 +220,7 @@ begins() {
 	kinds=$KPROBES/list
 	[ "$2" != 'leaf_tag ' ] || kinds=$T/enabled_functions
 	# The kernel optimizes a probe into a jump with a delay
-	until grep -q "$2" $kinds; do usleep 100000; done
+	for _ in $(seq 3000); do ! grep -q "$2" $kinds || break; usleep 100000; done
 	grep "$2" $kinds || { cat $kinds; return 1; }
 	at=$("$STACKBUF" info | sed -n 's/^  stackbuf_test:.* \(0x[0-9a-f]*\) set.*/\1/p')
 	"$STACKBUF" log --json | wc -l >before
