@@ -28,7 +28,7 @@ u64 sbuf_clock_read(struct sbuf_clock *clock, u64 before);
  * Return the time of an event in ns.  @cpu is this CPU; interrupts are off.  It takes a third of
  * local_clock()'s instructions and differs from it by a few ns, at most 300; by up to 1 ms while an
  * arm64 machine suspends, where local_clock() stands still and cycles do not.  It never goes back
- * by more, unless local_clock() does.
+ * by more than that, unless local_clock() does.
  */
 static __always_inline u64 sbuf_event_now(struct sbuf_cpu *cpu)
 {

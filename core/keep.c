@@ -274,23 +274,28 @@ static bool is_ours(void)
 }
 
 /*
- * A panic may have interrupted an append on any CPU.  Until that stores its first word, the copy
- * seems to end there, and lacks the events that have been appended after it, as in an NMI
+ * A panic may have interrupted an append on any CPU.  Until the append has stored its first word in
+ * the copy, that seems to end there, and lacks the events after it, such as those of an NMI
  */
 static void keep_open_pages(void)
 {
-	unsigned int i, k;
+	unsigned int i, k, n;
+	u64 word;
 
 	for (i = 0; i < SBUF_EVENT_PAGES; i++) {
 		const struct stackbuf_events_page *page = &stackbuf_events[i];
-		u64 *copy = copy_of(SBUF_EVENTS, page->word);
 
 		if (!READ_ONCE(page->owner) || !READ_ONCE(page->page.seq))
 			continue;
-		for (k = 0; k < STACKBUF_EVENT_WORDS; k++)
-			WRITE_ONCE(copy[k], READ_ONCE(page->word[k]));
+		for (k = 0; k < STACKBUF_EVENT_WORDS; k += n) {
+			word = READ_ONCE(page->word[k]);
+			n = stackbuf_event_words(word);
+			/* The end, or what a stray write has left */
+			if (!word || n > STACKBUF_EVENT_WORDS - k)
+				break;
+			sbuf_keep_appended(&page->word[k], word);
+		}
 	}
-	wmb();	/* V1 */
 }
 
 void sbuf_keep_stopped(bool panic)

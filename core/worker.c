@@ -14,8 +14,8 @@
  *
  * The irq_work is a hard one: PREEMPT_RT runs other irq_works in a per-CPU thread, which is parked
  * before the CPU is taken offline.  Texts are not urgent, so without PREEMPT_RT their irq_work is a
- * lazy one: it waits for the next tick, so that the event of a new stack costs no interrupt.  A CPU
- * that is taken offline runs both kinds (irq_work_run()).
+ * lazy one, unless the CPU may stop its tick: it waits for the next tick, so that the event of a
+ * new stack costs no interrupt.  A CPU that is taken offline runs both kinds (irq_work_run()).
  */
 #include <linux/bitops.h>
 #include <linux/cpumask.h>
