@@ -124,6 +124,15 @@ own_names() { # DUMP[:lime]...
 	done
 }
 
+# arm64 moves its linear map by KASLR, or where the CPU has fewer bits than the kernel: then memory does not begin there
+moved_map() {
+	LC_ALL=C sed -i 's/NUMBER(PHYS_OFFSET)=0x4/NUMBER(PHYS_OFFSET)=0x1/g' "$work/out/raw"
+	own_names "$work/out/raw"
+	set -- $?
+	LC_ALL=C sed -i 's/NUMBER(PHYS_OFFSET)=0x1/NUMBER(PHYS_OFFSET)=0x4/g' "$work/out/raw"
+	return "$1"
+}
+
 without_stackbuf() { refused 1 ', and holds no page of stackbuf' -f "$work/out/before" log && grep 'is a dump of Linux [0-9]' "$dir/err"; }
 
 little_memory() {
@@ -262,6 +271,7 @@ machine() {
 	# From 6.0 on, and on Red Hat's 5.14
 	LC_ALL=C grep -aq 'SYMBOL(kallsyms_names)=' "$out/raw" || why="this kernel's VMCOREINFO does not tell where its symbols are"
 	unless "$why" "the kernel's own symbols name what has no text: raw image, LiME, ELF" own_names "$out/raw" "$out/raw:lime" "$out/elf"
+	[[ $1 != *-arm64 ]] || unless "$why" "... also where the linear map does not begin with the memory: raw image" moved_map
 	why=''
 	result "a dump from before the module was loaded is refused: it says so" without_stackbuf
 	if [[ $1 == *-arm64 ]]; then

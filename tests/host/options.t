@@ -441,7 +441,7 @@ formats_of_functions() {
 	"$sane" -f "$made" log --flame "$dir/out.svg" --pid 9 --function far_0 || return
 	grep -q ">far_0 \[made\] ($("$plain" -f "$made" log --pid 9 --function far_0 | events) events" "$dir/out.svg" &&
 		! grep -q same_0 "$dir/out.svg" || return
-	# Without a PATTERN count shows no commands, with a filter neither
+	# Without a PATTERN count shows no commands, nor with a filter
 	"$sane" -f "$made" count --pid 9 --flame "$dir/out.svg" && "$plain" -f "$made" count --pid 9 --folded | cut -d ';' -f 1 | cut -d ' ' -f 1 | sort -u >"$dir/outermost" &&
 		grep -o '<title>[^ ]*' "$dir/out.svg" | sed -n '3s/<title>//p' | grep -qxFf "$dir/outermost" || { grep -o '<title>[^ ]*' "$dir/out.svg" | head -n 3; cat "$dir/outermost"; return 1; }
 }

@@ -29,6 +29,7 @@ struct dump_file {
 	u64 size;	/* bytes in the file */
 	/* DUMP_RAW: the physical address that it begins with, if known */
 	u64 start;
+	bool start_guessed;	/* not given, but from VMCOREINFO */
 	struct range *range;	/* parts of it that contain pages; unused for DUMP_KDUMP */
 	size_t ranges;
 	/* DUMP_ELF, DUMP_LIME: segments by physical address, in order and without overlaps */

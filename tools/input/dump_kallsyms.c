@@ -8,6 +8,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "input/dump_kallsyms.h"
 #include "input/page_tables.h"
 #include "input/vmcoreinfo.h"
@@ -17,6 +18,7 @@
 #define SYMBOLS_MAX	(1U << 21)
 #define NAME_MAX_BYTES	516
 #define BYTES_MAX	(256LL << 20)
+#define GIB		(1ULL << 30)
 
 /* The kernel's memory by virtual address */
 struct memory {
@@ -151,14 +153,16 @@ out:
 	return found;
 }
 
-int dump_kallsyms(struct dump_file *f, FILE *to, const char *name, u64 addr)
+static bool symbols_found(struct dump_file *f, FILE *to, const char *name, u64 addr)
 {
-	struct memory *m;
+	struct memory *m = xcalloc(1, sizeof(*m));
 	bool found;
 
-	if (!f->vmcoreinfo)
-		return -1;
-	m = xcalloc(1, sizeof(*m));
+	rewind(to);
+	if (ftruncate(fileno(to), 0)) {
+		free(m);
+		return false;
+	}
 	m->at = 1;
 	m->file = f;
 	m->tables = page_tables_open(f);
@@ -166,5 +170,32 @@ int dump_kallsyms(struct dump_file *f, FILE *to, const char *name, u64 addr)
 	if (m->tables)
 		page_tables_close(m->tables);
 	free(m);
-	return found ? 0 : -1;
+	return found;
+}
+
+int dump_kallsyms(struct dump_file *f, FILE *to, const char *name, u64 addr)
+{
+	const u64 guessed = f->start;
+	u64 text, offset;
+
+	if (!f->vmcoreinfo)
+		return -1;
+	if (symbols_found(f, to, name, addr))
+		return 0;
+	if (!f->start_guessed || !vmcoreinfo_symbol(f->vmcoreinfo, "_stext", &text) ||
+	    !vmcoreinfo_number(f->vmcoreinfo, "kimage_voffset", &offset))
+		return -1;
+	/*
+	 * PHYS_OFFSET is not where RAM begins if arm64_memblock_init() has moved the linear map, by
+	 * KASLR or on a CPU without 52 bits of address.  RAM begins at some GiB below the kernel
+	 */
+	text -= offset;
+	for (f->start = text & -GIB; text - f->start < f->size; f->start -= GIB) {
+		if (symbols_found(f, to, name, addr))
+			return 0;
+		if (!f->start)
+			break;
+	}
+	f->start = guessed;
+	return -1;
 }

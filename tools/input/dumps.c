@@ -69,7 +69,7 @@ static void find_vmcoreinfo(struct source *s, struct dump_file *f, const char *p
 	f->vmcoreinfo = info;
 	/* On arm64 memory does not begin at 0 */
 	if (f->kind == DUMP_RAW && !f->start)
-		vmcoreinfo_number(f->vmcoreinfo, "PHYS_OFFSET", &f->start);
+		f->start_guessed = vmcoreinfo_number(f->vmcoreinfo, "PHYS_OFFSET", &f->start);
 }
 
 static void dumps_find_kallsyms(struct source *s, const struct stackbuf_info *info)

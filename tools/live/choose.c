@@ -168,7 +168,7 @@ static bool has_tracepoints(const char *group)
 {
 	static const char *const without[] = {
 		".", "..", "syscalls", "ftrace", "kprobes", "uprobes", "synthetic", "eprobes",
-		"fprobes",
+		"fprobes", "user_events", "user_events_multi",
 	};
 	size_t i;
 
@@ -193,7 +193,7 @@ static void read_dynamic(const char *events, void **tree)
 		name = strchr(line, ':');
 		if (!name)
 			continue;
-		name[strcspn(name, " \n")] = '\0';
+		name[strcspn(name, " \t\n")] = '\0';
 		named_get(tree, name + 1, &is_new);
 	}
 	if (f)

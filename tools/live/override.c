@@ -381,7 +381,8 @@ static bool is_one_of(const struct kprobe_sites *k, const char *line)
 
 /*
  * Return true if one of these is in the kernel's list of kprobes, with this mark, or if that cannot
- * be read.  Probes on returns are where the kernel has no fprobes
+ * be read.  Where the kernel has fprobes, those on returns are not in it; another tool's kretprobe
+ * on the same function may be taken for one
  */
 static bool is_listed(const struct kprobe_sites *k, const char *mark)
 {

@@ -107,7 +107,7 @@ static void value(struct metrics *m, const char *series, u64 n)
 	fprintf(m->file, "%s %llu\n", series, n);
 }
 
-/* A counter: the file may have been replaced since by one who read the record later */
+/* A counter: the file may have been replaced since by a run that read the record later */
 static void rising(struct metrics *m, const char *series, u64 n)
 {
 	const struct named *before = named_get(&m->before, series, NULL);

@@ -398,8 +398,8 @@ u64 info_to_wall(const struct stackbuf_info *info, u64 ns);
 u64 probes_missed(const struct record *r);
 
 /*
- * How many more than @before, at least 0: as a probe is removed, its misses may have been in both
- * of its counts
+ * How many more than @before, at least 0: while a probe is removed, its misses may be counted
+ * twice
  */
 u64 probes_missed_since(const struct record *r, u64 before);
 

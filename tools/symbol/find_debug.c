@@ -298,28 +298,37 @@ static void explain_image(struct debug_files *d, const char *path)
 		add_hint(&dbg->missing, where_debug_is(d, *release ? release : NULL));
 }
 
-/* Return true if the image that was found is not to be used, with the first such reason in *@why */
-static bool is_other(struct debug_files *d, const char *wanted, char **why)
+/*
+ * Open the first image of the release that may be the recorded kernel's.  Set *@other to the first
+ * that is not
+ */
+static void find_image(struct debug_files *d, char **other)
 {
-	char *reason = d->config.force ? NULL :
-		kernel_mismatch(d, d->config.release, d->config.version, NULL, wanted);
+	struct debug_file *dbg = d->kernel;
+	char *path, *why = NULL;
+	size_t i;
 
-	if (!reason)
-		return false;
-	if (*why)
-		free(reason);
-	else
-		*why = reason;
-	return true;
+	for (i = 0; d->release && !dbg->elf.path && (path = image_path(d->release, i)); i++) {
+		if (!access(path, R_OK) && !open_file(dbg, path))
+			why = kernel_mismatch(d, d->config.release, d->config.version, NULL,
+					      dbg->build_id);
+		if (why) {
+			elf_file_close(&dbg->elf);
+			if (!*other)
+				*other = xstrdup(path);
+		}
+		free(why);
+		why = NULL;
+		free(path);
+	}
 }
 
 int debug_files_kernel(struct debug_files *d)
 {
 	struct debug_file *dbg = d->kernel;
 	const char *wanted = dbg->build_id ?: d->announced_id;
-	char *id, *path, *why = NULL;
+	char *id, *other = NULL;
 	struct utsname uts;
-	size_t i;
 
 	if (d->kernel_tried)
 		return d->kernel_usable ? 0 : -1;
@@ -332,25 +341,16 @@ int debug_files_kernel(struct debug_files *d)
 	} else {
 		if (!d->release && !wanted && !uname(&uts))
 			d->release = xstrdup(uts.release);
-		for (i = 0; d->release && !dbg->elf.path; i++) {
-			path = image_path(d->release, i);
-			if (!path)
-				break;
-			if (!access(path, R_OK) && !open_file(dbg, path) && is_other(d, wanted, &why))
-				elf_file_close(&dbg->elf);
-			free(path);
-		}
+		find_image(d, &other);
 		id = wanted ? xstrdup(wanted) :
 			      is_running(d) ? build_id_of_notes("/sys/kernel/notes") : NULL;
 		if (!dbg->elf.path && id)
 			find_file(dbg, id);
 		free(id);
-		if (!dbg->elf.path && why) {
-			failed(d, "%s (--force uses it anyway)", why);
-			free(why);
-			return -1;
-		}
-		free(why);
+		/* check_kernel() below refuses it, or uses it anyway */
+		if (!dbg->elf.path && other)
+			open_file(dbg, other);
+		free(other);
 		if (!dbg->elf.path) {
 			char *package = debug_package(d->release, d->config.version);
 
