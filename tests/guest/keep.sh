@@ -64,7 +64,7 @@ changed() {
 	mark
 	insmod /t/big/stackbuf.ko keep="$memory" probe=vfs_read || return
 	insmod /t/big/stackbuf_claim.ko start="${memory%:*}" size=4096 wipe=1 2>/dev/null
-	sleep 1
+	for _ in $(seq 100); do ! since | grep -q 'stackbuf: keep: the memory has changed' || break; usleep 100000; done
 	since | grep 'stackbuf: keep: the memory has changed' && ! "$STACKBUF" info | grep '^kept over' || return
 	insmod /t/big/stackbuf_claim.ko start="${memory%:*}" size=16777216 wipe=1 2>/dev/null
 	dd if=/dev/zero of=/dev/null bs=1 count=10000 2>/dev/null

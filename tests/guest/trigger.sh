@@ -51,7 +51,7 @@ at_once() {
 }
 # Until the command in the background waits
 waits() {
-	until [ "$(cat /proc/$!/comm)" = stackbuf ] && grep -q '^State:.S' /proc/$!/status; do usleep 50000; done
+	until [ "$(cat /proc/$!/comm)" = stackbuf ] && grep -q '^State:.S' /proc/$!/status || ! kill -0 $! 2>/dev/null; do usleep 50000; done
 }
 saved() {
 	if "$STACKBUF" save snapshot --on-trigger : 2>said; then return 1; fi
@@ -85,28 +85,32 @@ hung() {
 	echo 1 >/proc/sys/kernel/hung_task_timeout_secs && echo 1 >/proc/sys/kernel/hung_task_check_interval_secs || return 1
 	echo offcpu >$P/pair && echo t:sched:sched_process_hang >$P/trigger || return 1
 	# Until it is found, and no other task that waited for the host before it
-	until "$STACKBUF" leaks --older 900ms --json offcpu >json && grep -q leak_sleep json && [ "$(cat $P/enable)" = 0 ]; do
+	for _ in $(seq 20); do
 		echo 1 >$P/enable
 		echo "sleep 1 6000" >$L
+		"$STACKBUF" leaks --older 900ms --json offcpu >json && grep -q leak_sleep json && [ "$(cat $P/enable)" = 0 ] && break
 	done
 	echo 0 >/proc/sys/kernel/hung_task_timeout_secs
-	[ "$(latest trigger)" = t:sched:sched_process_hang ]
+	[ "$(latest trigger)" = t:sched:sched_process_hang ] && grep -q leak_sleep json
 }
 # Where a CPU kept RCU waiting: the last event came in an interrupt of that loop, or of a CPU that was idle and saw it first
 stalled() {
 	echo >$P/pair && echo print_cpu_stall_info >$P/trigger && echo print_cpu_stall_info >$P/probe && echo 1 >$P/enable &&
 		echo 3 >/sys/module/rcupdate/parameters/rcu_cpu_stall_timeout &&
 		echo 0 >/sys/module/rcupdate/parameters/rcu_cpu_stall_suppress || return 1
-	# Once should do, unless the host gives the guest no processor for seconds
-	while [ "$(cat $P/enable)" = 1 ]; do
+	: >last
+	# Once should do, unless the host gives the guest no processor for seconds, within the loop or elsewhere
+	for _ in $(seq 20); do
+		echo 1 >$P/enable
 		# Whatever ends has RCU do something
 		(for _ in 1 2 3; do sleep 0.1; done) &
 		echo "spin 3600" >$L
+		[ "$(cat $P/enable)" = 0 ] && "$STACKBUF" log --until trigger --last 1 >last && grep -q hardirq last &&
+			grep -qE '^	(leak_spin|do_idle)[+]' last && break
 	done
 	echo 1 >/sys/module/rcupdate/parameters/rcu_cpu_stall_suppress
 	echo >$P/probe
 	[ "$(cat $P/enable)" = 0 ] && [ "$(latest trigger)" = print_cpu_stall_info ] || return 1
-	"$STACKBUF" log --until trigger --last 1 >last
 	echo >$P/trigger && echo 1 >$P/enable && grep -q hardirq last && grep -qE '^	(leak_spin|do_idle)[+]' last || { cat last; return 1; }
 }
 

@@ -4,9 +4,10 @@
  *
  * "run NAME VALUE TIMES" calls the function of that name with VALUE, so often: int, long, pointer,
  * u32; outer, which returns what inner does, which returns what int does; again, which calls itself
- * VALUE times; asleep, which sleeps for VALUE ms or more.  The parameter "calls" is how many calls
- * of these functions there were, "ns" how long the last run took.  "bare": 1 sets an fprobe, or
- * where the kernel has none a kretprobe, on return_int() that does nothing, 0 removes it.
+ * VALUE times; asleep, which sleeps for VALUE ms or more, or if that is negative, until "wake" is
+ * 1.  The parameter "calls" is how many calls of these functions there were, "ns" how long the last
+ * run took, "slow" how many of its calls took a second or more.  "bare": 1 sets an fprobe, or where
+ * the kernel has none a kretprobe, on return_int() that does nothing, 0 removes it.
  * "dead": 1 makes ftrace believe that it has died, 0 that it lives.
  */
 #include <linux/delay.h>
@@ -21,6 +22,10 @@
 static atomic_t called;
 static u64 ns;
 module_param(ns, ullong, 0400);
+static unsigned int slow;
+module_param(slow, uint, 0400);
+static bool wake;
+module_param(wake, bool, 0600);
 
 /* Where the result is the argument, clang drops the return value although it is used */
 static noinline __noclone int return_int(long value)
@@ -138,6 +143,8 @@ static noinline __noclone int return_asleep(long value)
 	int result = -EINTR;
 
 	atomic_inc(&called);
+	while (value < 0 && !READ_ONCE(wake))
+		msleep(20);
 	/* On a busy host jiffies lag behind, and a sleep that begins then ends early */
 	for (; (s64)(end - local_clock()) > 0; value = 1)
 		msleep(value);
@@ -181,14 +188,17 @@ static int run(const char *text, const struct kernel_param *param)
 	char name[16];
 	int times, i;
 	long value, returned;
-	u64 begin;
+	u64 begin, from;
 
 	if (sscanf(text, "%15s %li %d", name, &value, &times) != 3)
 		return -EINVAL;
 	kernel_param_unlock(THIS_MODULE);
+	slow = 0;
 	begin = local_clock();
 	for (i = 0; i < times; i++) {
+		from = local_clock();
 		returned = call(name, value);
+		slow += local_clock() - from >= NSEC_PER_SEC;
 		/* Used */
 		OPTIMIZER_HIDE_VAR(returned);
 		cond_resched();
