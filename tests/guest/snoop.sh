@@ -108,7 +108,9 @@ first_event() {
 		from=$(now)
 		"$STACKBUF" snoop -n 1 -D 3000 vfs_open >out || return
 		echo $(($(now) - from))
-	done | sort -n | head -n 1 >ms
+	done >ms.all
+	[ "$(wc -l <ms.all)" = 3 ] || return
+	sort -n ms.all | head -n 1 >ms
 	for _ in 1 2 3; do
 		from=$(now)
 		cat /proc/kallsyms >/dev/null
@@ -308,9 +310,11 @@ restored() {
 	return $refused
 }
 
+# until_probe TEXT: until the command in the background has set a probe that has it
+until_probe() { until grep -q "$1" $P/probe || ! kill -0 $! 2>/dev/null; do usleep 50000; done; }
 killed_leaks() {
 	"$STACKBUF" leaks vfs_open@arg1 fput@arg1 >out 2>err &
-	until grep -q vfs_open $P/pair; do usleep 50000; done
+	until grep -q vfs_open $P/pair || ! kill -0 $! 2>/dev/null; do usleep 50000; done
 	kill -KILL $!
 	! wait $! 2>/dev/null
 }
@@ -342,11 +346,14 @@ left_behind() {
 		grep 'set already: objects opened before are included' err && [ "$(cat $P/pair)" = slab ] || { cat err; return 1; }
 	# Its probes are gone before the next one looks for others
 	"$STACKBUF" latency -L 1us vfs_read >out 2>err &
-	until grep -q took1us $P/probe; do usleep 50000; done
+	until_probe took1us
 	kill -KILL $!
 	wait $! 2>/dev/null
-	while [ ! -e long ]; do dd if=/dev/zero of=/dev/null bs=256k count=2 2>/dev/null; sleep 0.1; done &
-	"$STACKBUF" latency -L 2us -D 1 vfs_read >out 2>err && touch long && wait $! && grep '^stackbuf: probe: set by .*; restored$' err && ! grep 'left out' err &&
+	"$STACKBUF" latency -L 2us vfs_read >out 2>err &
+	until_probe took2us
+	dd if=/dev/zero of=/dev/null bs=256k count=2 2>/dev/null
+	kill -INT $!
+	wait $! && grep '^stackbuf: probe: set by .*; restored$' err && ! grep 'left out' err &&
 		grep ': [1-9][0-9]* closed, ' out || { cat err out; return 1; }
 	# It runs: nothing is left
 	echo >$P/pair && start s snoop --comm xyz vfs_write && ! "$STACKBUF" info | grep 'left behind' && finish INT
@@ -393,20 +400,25 @@ refusals() {
 	echo 'vfs_read@sp:vfs_read%return@sp' >$P/pair && "$STACKBUF" count -D 0.1 'vfs_r*' 2>err >out && echo >$P/pair || return
 	grep 'the probe vfs_read@sp records calls of vfs_r\*,.* parameter pair$' err && is "$(grep -c 'records calls' err) == 1" || { cat err; return 1; }
 	# Nor are the stack pointers that it records as tags times of calls
-	while [ ! -e paired ]; do dd if=/dev/zero of=/dev/null bs=1 count=5 2>/dev/null; sleep 0.1; done &
-	echo 'vfs_read@sp:vfs_read%return@sp' >$P/pair && "$STACKBUF" latency -L 100s -D 1 vfs_read 2>err >out && touch paired && wait $! && echo >$P/pair || return
+	echo 'vfs_read@sp:vfs_read%return@sp' >$P/pair || return
+	"$STACKBUF" latency -L 100s vfs_read 2>err >out &
+	until_probe took100s
+	dd if=/dev/zero of=/dev/null bs=1 count=5 2>/dev/null
+	kill -INT $!
+	wait $! && echo >$P/pair || return
 	grep ' left out: .*another probe\|are left out: other probes' err && grep ' or longer: 0 closed,' out || { cat err out; return 1; }
 	# A file that may not grow
 	while [ ! -e grown ]; do writes 5; sleep 0.1; done &
-	(ulimit -f 16 && "$STACKBUF" snoop -D 20 vfs_write >large 2>err)
+	(ulimit -f 16 && "$STACKBUF" snoop -D 6000 vfs_write >large 2>err)
 	status=$?
 	touch grown && wait $!
 	is "$status == 1" && grep -q '^stackbuf: cannot write: File too large$' err && [ -z "$(cat $P/probe)" ] || { cat err; return 1; }
 	# A probe of the old list that the module refuses by now
 	echo stackbuf_fit:nosuch,vfs_open >$P/probe && insmod /t/big/stackbuf_fit.ko && "$STACKBUF" info | grep 'nosuch.*refused' || return
-	while [ ! -e counted ]; do writes 5; sleep 0.1; done &
-	"$STACKBUF" count -D 1 vfs_write >out 2>err && touch counted && wait $! && rmmod stackbuf_fit || { cat err; return 1; }
-	grep '^stackbuf: of the probes that were set before the module refuses 1 now: .*nosuch' err && grep '^  *vfs_write' out && [ "$(cat $P/probe)" = vfs_open ] && echo >$P/probe || { cat err out; return 1; }
+	start count count vfs_write && writes 5 || return
+	finish INT
+	[ $status = 0 ] && rmmod stackbuf_fit || { cat count.err; return 1; }
+	grep '^stackbuf: of the probes that were set before the module refuses 1 now: .*nosuch' count.err && grep '^  *vfs_write' count && [ "$(cat $P/probe)" = vfs_open ] && echo >$P/probe || { cat err out; return 1; }
 	"$STACKBUF" latency -D 0.1 ' vfs_read@sp' 'vfs_read%return@sp ' >out 2>err && grep 'vfs_read@sp:vfs_read%return@sp: [0-9]* closed' out || { cat err out; return 1; }
 	echo 0 >$P/enable
 	refused 1 'recording is off' snoop vfs_read
@@ -651,7 +663,7 @@ nothing_found() {
 count_intervals() {
 	start count count -T -i 1 --comm dd vfs_write || return
 	wrote=0
-	until is "$(grep -c '^[0-2][0-9]:[0-5][0-9]:[0-5][0-9]$' count) >= 3" >/dev/null; do
+	until is "$(grep -c '^[0-2][0-9]:[0-5][0-9]:[0-5][0-9]$' count) >= 3" >/dev/null || ! kill -0 "$job" 2>/dev/null; do
 		writes 25
 		wrote=$((wrote + 25))
 		sleep 0.6
@@ -719,12 +731,12 @@ hot() {
 	(while [ ! -e cool ]; do dd if=/dev/zero of=/dev/null bs=1 count=100000 2>/dev/null; done) &
 	for command in snoop "count -P"; do
 		# shellcheck disable=SC2086 # two words
-		start hot $command vfs_write || return
+		start hot $command vfs_write || { touch cool; return 1; }
 		sleep "$(few 0.5 2)"
 		from=$(now)
 		finish INT
 		echo "# under load $command ended $(($(now) - from)) ms after SIGINT" >>notes
-		[ $status = 0 ] || return
+		[ $status = 0 ] || { touch cool; return 1; }
 	done
 	touch cool
 	wait
