@@ -343,10 +343,8 @@ same_keys() {
 # Objects are opened before and afterwards, a task sleeps meanwhile, and events come; the host reads the kept memory
 suspended() {
 	tell run 0 1000 37
-	echo sleep 1 1500 >$L &
-	sleep 0.5
-	clock to_memory || return 1
-	wait
+	asleep_to_memory() { echo thread 1500 >"$L" && to_memory && grep leak_asleep /proc/[0-9]*/comm && sleep 2; }
+	clock asleep_to_memory || return 1
 	tell run 0 1000 37
 	"$STACKBUF" leaks slab --json >json
 	grep leak_path_b json >b
@@ -354,7 +352,7 @@ suspended() {
 	"$STACKBUF" offcpu --json >json
 	is "$(grep leak_sleep json | field closed) == 1 && $(grep -c '"exact":true' json) > 1" && ! grep '"exact":false' json || { grep -e leak_sleep -e '"exact":false' json; return 1; }
 	# Pairs are copied once a second
-	sleep 5
+	for _ in 1 2 3 4 5; do sleep 1; done
 	host raw suspended && echo 0 >$P/enable && check && is "$(value backwards check) == 0" && echo 1 >$P/enable
 }
 

@@ -297,19 +297,24 @@ follow() {
 	read -r _ <&"$ready"
 	STACKBUF_PARAMETERS=$dir "$plain" -f "$dir/live" log --follow "${@:4}" 2>"$dir/err" > >("$3" >"$dir/followed") &
 	reader=$!
-	until grep -qm 1 '^[0-9]' "$dir/followed"; do sleep 0.1; done
+	until grep -qm 1 '^[0-9]' "$dir/followed" || ! kill -0 "$reader" 2>/dev/null; do sleep 0.1; done
 	echo >&"$go"
 	exec {go}>&-
 	read -r recorded <&"$ready"
 	exec {ready}<&-
 	wait "$writer"
 	if [[ " $* " != *" --until "* ]]; then
-		until read -r seen out first last < <(tail -n 400 "$dir/followed" | gaps) && [ "$last" = $((recorded - 1)) ]; do sleep 0.1; done
+		until read -r seen out first last < <(tail -n 400 "$dir/followed" | gaps) && [ "$last" = $((recorded - 1)) ] || ! kill -0 "$reader" 2>/dev/null; do sleep 0.1; done
 		kill -INT "$reader"
 	fi
 	wait "$reader" || { cat "$dir/err"; return 1; }
 	cat "$dir/err"
-	until read -r seen out first last < <(gaps <"$dir/followed") && [ "$(printed)" = "$seen" ]; do sleep 0.1; done
+	# What the pipe still holds
+	for _ in {1..600}; do
+		! read -r seen out first last < <(gaps <"$dir/followed") || [ "$(printed)" != "$seen" ] || break
+		sleep 0.1
+	done
+	[ "$(printed)" = "$seen" ] || { echo "$(printed) were printed, $seen came"; return 1; }
 	echo "recorded $recorded, seen $seen, left out $out, from $first to $last"
 }
 

@@ -5,13 +5,13 @@
  * "run CONTEXT N LEAK [TIMES]": N objects of 100 bytes on each path, from a task (0), a softirq
  * (1) or a hardirq (2); all are freed but LEAK of the second path.  "hold N NS": opens N keys
  * for so long, one after the other.  "keep N" opens N keys, "drop N" closes them.  "twice KEY":
- * opens a key twice, and closes it once.  "sleep N MS": sleeps N times, from one place.  "switch
- * N": N times, wakes a thread on the last CPU and waits until that has woken us.  "spin MS": keeps
- * its CPU for so long, preemption off.  "beat US": from now on an interrupt every so often that
- * allocates an object and frees the one before, but of each ten one; 0 ends it.  The parameter
- * "forgotten" is how many these are.  "pages N": allocates eight pages, N times, and frees them;
- * "split N": the same, one by one.  "clock N": opens the time, N times.  "unstable": from now on
- * the kernel does not trust the cycles of x86.
+ * opens a key twice, and closes it once.  "sleep N MS": sleeps N times, from one place.  "thread
+ * MS": a thread sleeps once, from there.  "switch N": N times, wakes a thread on the last CPU and
+ * waits until that has woken us.  "spin MS": keeps its CPU for so long, preemption off.  "beat US":
+ * from now on an interrupt every so often that allocates an object and frees the one before, but of
+ * each ten one; 0 ends it.  The parameter "forgotten" is how many these are.  "pages N": allocates
+ * eight pages, N times, and frees them; "split N": the same, one by one.  "clock N": opens the
+ * time, N times.  "unstable": from now on the kernel does not trust the cycles of x86.
  */
 #include <linux/completion.h>
 #include <linux/delay.h>
@@ -28,8 +28,13 @@
 
 #define MOST	4096
 
-static void *object[3][MOST];
-static unsigned int number, leak, times;
+/* A run, of a task that stays on its CPU: those of two CPUs are at once */
+static struct leak_run {
+	void *object[3][MOST];
+	unsigned int number, leak, times;
+	struct tasklet_struct tasklet;
+	struct irq_work work;
+} leak_runs[2];
 
 static noinline void *leak_make(void)
 {
@@ -37,49 +42,66 @@ static noinline void *leak_make(void)
 }
 
 #define LEAK_PATH(name, k)						\
-	static noinline void leak_path_##name(unsigned int i)		\
+	static noinline void leak_path_##name(struct leak_run *run, unsigned int i) \
 	{								\
-		object[k][i] = leak_make();				\
+		run->object[k][i] = leak_make();			\
 		barrier();						\
 	}
 LEAK_PATH(a, 0) LEAK_PATH(b, 1) LEAK_PATH(c, 2)
 
-static noinline void leak_once(void)
+static noinline void leak_once(struct leak_run *run)
 {
 	unsigned int i, k;
 
-	for (i = 0; i < number; i++) {
-		leak_path_a(i);
-		leak_path_b(i);
-		leak_path_c(i);
+	for (i = 0; i < run->number; i++) {
+		leak_path_a(run, i);
+		leak_path_b(run, i);
+		leak_path_c(run, i);
 	}
 	for (k = 0; k < 3; k++)
-		for (i = 0; i < number; i++)
-			if (k != 1 || i >= leak)
-				kfree(object[k][i]);
+		for (i = 0; i < run->number; i++)
+			if (k != 1 || i >= run->leak)
+				kfree(run->object[k][i]);
 }
 
-static void leak_run(void)
+static void leak_all(struct leak_run *run)
 {
 	unsigned int n;
 
-	for (n = 0; n < times; n++)
-		leak_once();
+	for (n = 0; n < run->times; n++)
+		leak_once(run);
 }
 
-static void leak_in_tasklet(struct tasklet_struct *unused)
+static void leak_in_tasklet(struct tasklet_struct *tasklet)
 {
-	leak_run();
+	leak_all(container_of(tasklet, struct leak_run, tasklet));
 }
 
-static DECLARE_TASKLET(leak_tasklet, leak_in_tasklet);
-
-static void leak_in_irq(struct irq_work *unused)
+static void leak_in_irq(struct irq_work *work)
 {
-	leak_run();
+	leak_all(container_of(work, struct leak_run, work));
 }
 
-static DEFINE_IRQ_WORK(leak_work, leak_in_irq);
+static void leak_in(unsigned int context, unsigned int number, unsigned int leak,
+		    unsigned int times)
+{
+	struct leak_run *run = &leak_runs[raw_smp_processor_id() % 2];
+
+	run->number = number;
+	run->leak = leak;
+	run->times = times;
+	if (!context) {
+		leak_all(run);
+	} else if (context == 1) {
+		tasklet_setup(&run->tasklet, leak_in_tasklet);
+		tasklet_schedule(&run->tasklet);
+		tasklet_kill(&run->tasklet);
+	} else {
+		init_irq_work(&run->work, leak_in_irq);
+		irq_work_queue(&run->work);
+		irq_work_sync(&run->work);
+	}
+}
 
 /* What a test probes: the first opens @key, the second closes it.  They use it, and differ */
 static unsigned long leak_last;
@@ -226,11 +248,25 @@ static void leak_set_beat(unsigned int us)
 		hrtimer_start(&leak_timer, ns_to_ktime(us * 1000), HRTIMER_MODE_REL_HARD);
 }
 
-static int set_run(const char *value, const struct kernel_param *param)
-{
-	unsigned int context, ns;
+/* Not frozen: asleep while the machine is suspended */
+static struct task_struct *leak_thread;
 
-	times = 1;
+static int leak_asleep(void *ms)
+{
+	leak_sleep(1, (unsigned long)ms);
+	set_current_state(TASK_INTERRUPTIBLE);
+	while (!kthread_should_stop()) {
+		schedule();
+		set_current_state(TASK_INTERRUPTIBLE);
+	}
+	__set_current_state(TASK_RUNNING);
+	return 0;
+}
+
+static int leak_do(const char *value)
+{
+	unsigned int context, number, ns, leak, times = 1;
+
 	if (sscanf(value, "hold %u %u", &number, &ns) == 2) {
 		leak_hold_for(number, ns);
 	} else if (sscanf(value, "keep %u", &number) == 1) {
@@ -245,6 +281,8 @@ static int set_run(const char *value, const struct kernel_param *param)
 		leak_release(ns);
 	} else if (sscanf(value, "sleep %u %u", &number, &ns) == 2) {
 		leak_sleep(number, ns);
+	} else if (sscanf(value, "thread %u", &ns) == 1 && !leak_thread) {
+		leak_thread = kthread_run(leak_asleep, (void *)(unsigned long)ns, "leak_asleep");
 	} else if (sscanf(value, "spin %u", &ns) == 1) {
 		leak_spin(ns);
 	} else if (sscanf(value, "switch %u", &number) == 1) {
@@ -263,19 +301,24 @@ static int set_run(const char *value, const struct kernel_param *param)
 #endif
 	} else if (sscanf(value, "beat %u", &ns) == 1) {
 		leak_set_beat(ns);
-	} else if (sscanf(value, "run %u %u %u %u", &context, &number, &leak, &times) < 3 ||
-		   number > MOST) {
-		return -EINVAL;
-	} else if (!context) {
-		leak_run();
-	} else if (context == 1) {
-		tasklet_schedule(&leak_tasklet);
-		tasklet_kill(&leak_tasklet);
+	} else if (sscanf(value, "run %u %u %u %u", &context, &number, &leak, &times) >= 3 &&
+		   number <= MOST) {
+		leak_in(context, number, leak, times);
 	} else {
-		irq_work_queue(&leak_work);
-		irq_work_sync(&leak_work);
+		return -EINVAL;
 	}
 	return 0;
+}
+
+/* The kernel calls this with a lock that another CPU would wait for */
+static int set_run(const char *value, const struct kernel_param *param)
+{
+	int err;
+
+	kernel_param_unlock(THIS_MODULE);
+	err = leak_do(value);
+	kernel_param_lock(THIS_MODULE);
+	return err;
 }
 
 static const struct kernel_param_ops run_ops = { .set = set_run };
@@ -290,6 +333,8 @@ module_init(leak_init);
 
 static void __exit leak_exit(void)
 {
+	if (!IS_ERR_OR_NULL(leak_thread))
+		kthread_stop(leak_thread);
 	leak_set_beat(0);
 }
 module_exit(leak_exit);
