@@ -18,7 +18,7 @@ static __no_stack_protector int handle_kprobe(struct kprobe *kprobe, struct pt_r
 	struct stackbuf_probe *probe = container_of(kprobe, struct sbuf_kprobe, kprobe)->probe;
 	unsigned long ip = instruction_pointer(regs), tag = 0;
 
-	WRITE_ONCE(probe->missed, kprobe->nmissed);
+	WRITE_ONCE(probe->missed, READ_ONCE(kprobe->nmissed));
 	if (unlikely(!sbuf_probe_records(probe)))
 		return 0;
 	if (probe->tag == STACKBUF_PROBE_RETADDR)
@@ -204,7 +204,7 @@ NOKPROBE_SYMBOL(sbuf_kprobe_replaced);
 
 static unsigned long missed_by_kprobe(const struct stackbuf_probe *probe)
 {
-	return sbuf_place_of(probe)->kprobe.kprobe.nmissed;
+	return READ_ONCE(sbuf_place_of(probe)->kprobe.kprobe.nmissed);
 }
 
 #if SBUF_HAVE_TRAMPOLINE

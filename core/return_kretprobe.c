@@ -128,6 +128,7 @@ unsigned long sbuf_hooks_missed(const struct sbuf_hooks *own)
 	unsigned int i;
 
 	for (i = 0; i < own->room; i++)
-		missed += own->hook[i].kretprobe.nmissed + own->hook[i].kretprobe.kp.nmissed;
+		missed += READ_ONCE(own->hook[i].kretprobe.nmissed) +
+			  READ_ONCE(own->hook[i].kretprobe.kp.nmissed);
 	return missed;
 }

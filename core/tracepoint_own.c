@@ -23,7 +23,7 @@ static int handle_own(struct kprobe *kprobe, struct pt_regs *regs)
 	/* Other events, and other files of this event, share the function */
 	if (regs_get_kernel_argument(regs, 0) != (unsigned long)&of->file)
 		return 0;
-	WRITE_ONCE(of->probe->missed, kprobe->nmissed);
+	WRITE_ONCE(of->probe->missed, READ_ONCE(kprobe->nmissed));
 	if (unlikely(!sbuf_probe_records(of->probe)))
 		return 0;
 	context = sbuf_kprobe_context(kprobe, regs);
@@ -42,7 +42,7 @@ void sbuf_tracepoint_detach(struct sbuf_tracepoint *of)
 	/* A call that has begun must end before the data that it reads is reused */
 	tracepoint_synchronize_unregister();
 	unregister_kprobe(&of->kprobe);
-	WRITE_ONCE(of->probe->missed, of->kprobe.nmissed);
+	WRITE_ONCE(of->probe->missed, READ_ONCE(of->kprobe.nmissed));
 }
 
 int sbuf_tracepoint_attach(struct sbuf_tracepoint *of, const struct trace_event_file *file)
