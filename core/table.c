@@ -294,13 +294,15 @@ void sbuf_table_note_first(struct stackbuf_stack *stack, const struct sbuf_event
 	u32 granule = sbuf_id_granule(stack->id);
 	struct stackbuf_first *first = stackbuf_first(stack);
 
-	first->cpu = raw_smp_processor_id();
-	first->origin = event->save->flags & SBUF_TRACEPOINT ? STACKBUF_AT_EVENT :
-			event->save->flags & SBUF_PROBED ? STACKBUF_AT_PROBE : STACKBUF_AT_CALL;
-	first->pid = task->pid;
+	/* next_stack() may look for an id here, in a later granule of the stack */
+	WRITE_ONCE(first->cpu, raw_smp_processor_id());
+	WRITE_ONCE(first->origin, event->save->flags & SBUF_TRACEPOINT ? STACKBUF_AT_EVENT :
+				  event->save->flags & SBUF_PROBED ? STACKBUF_AT_PROBE :
+				  STACKBUF_AT_CALL);
+	WRITE_ONCE(first->pid, task->pid);
 	/* Racy, as in sbuf_ring_append() */
 	data_race(memcpy(first->comm, task->comm, sizeof(first->comm)));
-	first->comm[sizeof(first->comm) - 1] = '\0';
+	WRITE_ONCE(first->comm[sizeof(first->comm) - 1], '\0');
 	sbuf_keep(SBUF_STACKS, first, sizeof(*first));
 	smp_wmb();	/* T6: readers of raw memory see the time only after the rest is written */
 	/* The ring may have refused the event */
