@@ -133,8 +133,10 @@ double output_percent(u64 count, u64 sum)
 /* A frame's function: by its name, or else by the image of the kernel */
 static const char *function_of(const struct output *o, const struct frame *f, size_t *len)
 {
-	const char *name = f->name_len || !f->addr ? f->name : srcline_function(o->srcline, f->addr);
+	const char *name = f->name;
 
+	if (!f->name_len && f->addr)
+		name = srcline_function(o->srcline, f->addr);
 	*len = f->name_len ?: strlen(name);
 	return name;
 }

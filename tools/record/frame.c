@@ -148,7 +148,8 @@ bool frame_was_interrupted(enum frame_entry entry, const char *name, size_t len)
 	bool is_stub = text_begins_with(name, len, "asm_") ||
 		       text_begins_with(name, len, "xen_asm_") ||
 		       text_begins_with(name, len, "fred_") ||
-		       (text_begins_with(name, len, "el1") && text_ends_with(name, len, "_handler"));
+		       (text_begins_with(name, len, "el1") &&
+			text_ends_with(name, len, "_handler"));
 
 	return entry == FRAME_ENTRY || (entry == FRAME_ENTRY_OR_C && !is_stub);
 }
