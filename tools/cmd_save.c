@@ -74,6 +74,7 @@ void cmd_save(struct args *a)
 	cmd_end(&s, a);
 	if (!a->on_trigger || !*a->on_trigger)
 		return;
+	/* main() ignores it, which the command would inherit */
 	signal(SIGXFSZ, SIG_DFL);
 	status = system(a->on_trigger);
 	if (status)

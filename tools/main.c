@@ -59,6 +59,7 @@ bool cmd_profile(const struct output *o, const struct args *a, const struct stac
 	if (o->format != FORMAT_PPROF && o->format != FORMAT_FLAME)
 		return false;
 	profile_events(&p, o, &a->wanted.filter, event, nr);
+	/* As in its folded stacks */
 	if (a->command == COUNT)
 		p.commands = false;
 	profile_write(o, &p, a->flame);

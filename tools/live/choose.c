@@ -180,7 +180,7 @@ static bool has_tracepoints(const char *group)
 
 /*
  * Enter GROUP/EVENT for each event that other tools created, from lines "p:GROUP/EVENT WHERE ..."
- * of @events/../dynamic_events, which kernels before 5.0 lack
+ * of @events/../dynamic_events
  */
 static void read_dynamic(const char *events, void **tree)
 {
@@ -202,18 +202,12 @@ static void read_dynamic(const char *events, void **tree)
 	free(path);
 }
 
-static void match_event(struct patterns *p, const char *group, const char *event, void *dynamic,
-			struct matches *c)
+static void match_event(struct patterns *p, const char *group, const char *event, struct matches *c)
 {
-	char *whole = xasprintf("%s/%s", group, event);
-	bool added = named_get(&dynamic, whole, NULL);
+	char *whole = xasprintf("%s:%s", group, event);
+	bool added = false;
 	size_t i;
 
-	if (added) {
-		free(whole);
-		return;
-	}
-	whole[strlen(group)] = ':';
 	for (i = 0; i < p->nr; i++) {
 		struct pattern *one = &p->pattern[i];
 
@@ -240,13 +234,17 @@ static void read_events(struct patterns *p, const char *path, struct matches *c)
 		die(1, "%s: %s: run it as root, with tracefs mounted", path, strerror(errno));
 	read_dynamic(path, &dynamic);
 	while ((group = readdir(all))) {
-		char *inside = xasprintf("%s/%s", path, group->d_name);
+		char *inside = xasprintf("%s/%s", path, group->d_name), *name;
 
 		of_group = group->d_type == DT_DIR && has_tracepoints(group->d_name) ?
 			opendir(inside) : NULL;
 		while (of_group && (event = readdir(of_group)))
-			if (event->d_type == DT_DIR && *event->d_name != '.')
-				match_event(p, group->d_name, event->d_name, dynamic, c);
+			if (event->d_type == DT_DIR && *event->d_name != '.') {
+				name = xasprintf("%s/%s", group->d_name, event->d_name);
+				if (!named_get(&dynamic, name, NULL))
+					match_event(p, group->d_name, event->d_name, c);
+				free(name);
+			}
 		if (of_group)
 			closedir(of_group);
 		free(inside);

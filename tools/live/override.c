@@ -74,6 +74,7 @@ static int run_modprobe(char *said, size_t size)
 	if (!pid) {
 		dup2(ends[1], STDERR_FILENO);
 		setenv("LC_ALL", "C", 1);
+		/* main() ignores it, which modprobe would inherit */
 		signal(SIGXFSZ, SIG_DFL);
 		/* Without -q, which hides why the kernel refused the module */
 		execlp("modprobe", "modprobe", "stackbuf", NULL);
