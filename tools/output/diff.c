@@ -23,6 +23,13 @@ static bool same_build(const struct record *a, const struct record *b)
 	       !strcmp(a->info.kernel_version, b->info.kernel_version);
 }
 
+/* Words of folded stacks are the user's, but for a kernel's address, which is of an unknown load */
+static bool is_nameless(const struct stack *stack, const char *text)
+{
+	return !strncmp(text, "0x", 2) &&
+	       (!stack->given || (strspn(&text[2], "0123456789abcdef") == 16 && !text[2 + 16]));
+}
+
 /*
  * Print a frame of the record @side, without its offset if @folded or if the builds differ; in the
  * latter case with " [module]" only in text for people.
@@ -34,8 +41,7 @@ static void print_frame(const struct diff *d, const struct stack *stack, int sid
 	bool same_load = before->have_info && before->instance == after->instance;
 	const struct frame *frame = &stack->frame[i];
 
-	/* Words of folded stacks are equal if their text is */
-	if (!strncmp(frame->text, "0x", 2) && !same_load && !stack->given)
+	if (is_nameless(stack, frame->text) && !same_load)
 		fprintf(f, "%s (%s)", frame->text, side == BEFORE ? "before" : "after");
 	else if (d->same_build && !folded)
 		fputs(frame->text, f);
