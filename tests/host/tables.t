@@ -101,6 +101,12 @@ cpus() {
 		(taskset -cp "$cpu" $BASHPID >/dev/null && everything --scan) >"$work/one" && cmp "$work/scan" "$work/one"
 }
 
+# As makedumpfile --split marks each part, in the second header
+split_dump() {
+	made x86-4 kdump 16 && printf '\1' | dd of="$work/f" bs=1 seek=$((4096 + 12)) conv=notrunc status=none &&
+		refused 1 'is a part of a split dump: join the parts by makedumpfile --reassemble' -f "$work/f" info
+}
+
 # Part of the file is missing: the record is whole, or a scan shows what is left of it
 cut_off() {
 	local kind part size code compared=0
@@ -138,6 +144,7 @@ all() {
 	result 'info --json says how the record was found' json
 	result 'no VMCOREINFO, or not enough of it: a scan' without
 	result 'loops, millions of entries, tables that are not there: a scan, in time' hostile
+	result 'a part of a split dump is refused: what joins the parts' split_dump
 	result 'files that are cut: the same both ways, and reported' cut_off
 	result 'a scan by one process and by several: the same' cpus
 	result 'a sparse file of 512 GB: a megabyte of it is read' half_a_terabyte

@@ -350,6 +350,22 @@ static int unflatten(struct dump_file *f)
 	return 0;
 }
 
+/* ------------------------------------------------------------- compressed --- */
+
+/*
+ * Return true for one of the files of makedumpfile --split.  Its bitmap has all pages, its
+ * descriptors only those of its part, by which libkdumpfile would take one page for another.
+ */
+static bool is_part(const struct dump_file *f)
+{
+	/* Of struct disk_dump_header: where the next header is, which is struct kdump_sub_header */
+	struct { u64 phys_base; u32 dump_level, split; } sub = { 0 };
+	u32 block = 0;
+
+	return read_at(f->fd, &block, sizeof(block), 428) == sizeof(block) &&
+	       read_at(f->fd, &sub, sizeof(sub), block) == sizeof(sub) && sub.split == 1;
+}
+
 /* ------------------------------------------------------------------ files --- */
 
 /*
@@ -414,6 +430,9 @@ int dump_open(struct dump_file *f, const char *name, bool raw)
 	}
 	if (!memcmp(head, "KDUMP   ", 8) || !memcmp(head, "DISKDUMP", 8)) {
 		f->kind = DUMP_KDUMP;
+		if (*head == 'K' && is_part(f))
+			return failed(f, "%s: is a part of a split dump: join the parts by makedumpfile --reassemble PART... DUMP",
+					 f->name);
 		f->kdump = kd_open(f->fd, f->size, &f->machine, why, sizeof(why));
 		if (!f->kdump)
 			return failed(f, "%s: %s", f->name, why);
