@@ -56,9 +56,12 @@ void sbuf_hooks_remove(struct sbuf_hooks *own, const struct module *module)
 {
 	unsigned int i, left = 0;
 
-	for (i = 0; i < own->nr; i++)
-		if (module && !within_module(own->site[i], module))
-			swap(own->site[left++], own->site[i]);
+	for (i = 0; i < own->nr; i++) {
+		if (module && !within_module(own->site[i], module)) {
+			swap(own->site[left], own->site[i]);
+			left++;
+		}
+	}
 	if (left == own->nr)
 		return;
 	/* An empty filter would mean all functions */

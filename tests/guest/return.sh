@@ -178,16 +178,19 @@ inside() {
 	[ $status = 0 ] && insmod /t/big/stackbuf.ko
 }
 
+# made_dirs N: so many calls of vfs_mkdir() have returned, and each was recorded
+made_dirs() { is "$("$STACKBUF" log --json --function vfs_mkdir | wc -l) == $1"; }
 goes() {
-	anew 'stackbuf_return:return_*%return,return_int%return,vfs_fsync%return' && call int 1 1 && rmmod stackbuf_return || return 1
-	"$STACKBUF" info >info && grep 'return_int%return  .*pending' info && insmod /t/big/stackbuf_return.ko && "$STACKBUF" info >info &&
+	anew 'stackbuf_return:return_*%return,return_int%return,vfs_mkdir%return' && call int 1 1 && mkdir 1 && rmmod stackbuf_return && mkdir 2 || return 1
+	"$STACKBUF" info >info && grep 'return_int%return  .*pending' info && insmod /t/big/stackbuf_return.ko && mkdir 3 && "$STACKBUF" info >info && made_dirs 3 &&
+		rmdir 1 2 3 &&
 		call int 1 1 && call outer 1 1 && exact && is "$(grep -c 'run;return_int 2$' folded) == 2" && grep 'return_outer;return_inner 1$' folded || { cat info folded; return 1; }
 }
-# A pattern has vfs_fsync() as well, and others: the module's part of it goes with the module, the rest stays
+# A pattern has vfs_mkdir() as well, and others: the module's part of it goes with the module, the rest stays
 some_go() {
-	anew '[vr]*_[fi][sn][yt]*%return' || return 1
-	for _ in 1 2 3; do call int 1 1 && rmmod stackbuf_return && insmod /t/big/stackbuf_return.ko || return 1; done
-	call int 1 1 && "$STACKBUF" count --folded --function return_int >folded && cat folded && is "$(awk '/run[^;]*;return_int[^;]* [0-9]+$/ { n += $NF } END { print n + 0 }' folded) == 4"
+	anew '[vr]*_[mi][kn][dt]*%return' || return 1
+	for n in 1 2 3; do call int 1 1 && rmmod stackbuf_return && mkdir $n && insmod /t/big/stackbuf_return.ko || return 1; done
+	call int 1 1 && rmdir 1 2 3 && made_dirs 3 && "$STACKBUF" count --folded --function return_int >folded && cat folded && is "$(awk '/run[^;]*;return_int[^;]* [0-9]+$/ { n += $NF } END { print n + 0 }' folded) == 4"
 }
 triggers() {
 	anew 'stackbuf_return:return_int%return' && echo 'stackbuf_return:return_long%return@error:2' >$P/trigger && call long 3 9 && call int 1 3 && [ "$(cat $P/enable)" = 1 ] || return 1

@@ -196,6 +196,10 @@ checkpatch PREFER_KERNEL_TYPES,LINUX_VERSION_CODE,COMPLEX_MACRO,MACRO_ARG_UNUSED
 	"${core_sources[@]}"
 judge $? "checkpatch --strict, core/ in programs: ${#core_sources[@]} files"
 
+# Of the kernel's macros and ours those that evaluate an argument twice, which neither compilers nor checkpatch tell
+! grep -nE '\b(swap|DIV_ROUND_UP|IS_ALIGNED|GROW)\([^;]*(\+\+|--)' "${sources[@]}" >"$work/log"
+judge $? "no side effect in an argument that a macro evaluates twice"
+
 shellcheck "${scripts[@]}" >"$work/log" 2>&1
 judge $? "shellcheck: ${#scripts[@]} files"
 
