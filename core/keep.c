@@ -295,6 +295,9 @@ static void keep_open_pages(void)
 				break;
 			sbuf_keep_appended(&page->word[k], word);
 		}
+		/* take_page() may have been interrupted before it copied these */
+		sbuf_keep_copy(SBUF_EVENTS, &page->first, sizeof(page->first));
+		sbuf_keep_copy(SBUF_EVENTS, &page->page.seq, sizeof(page->page.seq));
 	}
 }
 

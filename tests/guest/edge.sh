@@ -175,6 +175,13 @@ kprobes_off() {
 	else
 		says_nothing || status=1
 	fi
+	# Kernels that check indirect calls, before 6.5, have them for tracepoints
+	set_list t:sched:sched_switch || status=1
+	if grep ' k  trace_event_raw_event_sched_switch' $KPROBES/list; then
+		says_off 'kprobes are switched off' t:sched:sched_switch || status=1
+	else
+		says_nothing || status=1
+	fi
 	echo 1 >$KPROBES/enabled
 	[ $status = 0 ] && says_nothing
 }

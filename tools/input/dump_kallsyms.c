@@ -19,6 +19,8 @@
 #define NAME_MAX_BYTES	516
 #define BYTES_MAX	(256LL << 20)
 #define GIB		(1ULL << 30)
+/* RAM begins at most so far below the kernel */
+#define MAX_BELOW	(1ULL << 42)
 
 /* The kernel's memory by virtual address */
 struct memory {
@@ -176,7 +178,7 @@ static bool symbols_found(struct dump_file *f, FILE *to, const char *name, u64 a
 int dump_kallsyms(struct dump_file *f, FILE *to, const char *name, u64 addr)
 {
 	const u64 guessed = f->start;
-	u64 text, offset;
+	u64 text, offset, most;
 
 	if (!f->vmcoreinfo)
 		return -1;
@@ -190,7 +192,11 @@ int dump_kallsyms(struct dump_file *f, FILE *to, const char *name, u64 addr)
 	 * KASLR or on a CPU without 52 bits of address.  RAM begins at some GiB below the kernel
 	 */
 	text -= offset;
-	for (f->start = text & -GIB; text - f->start < f->size; f->start -= GIB) {
+	/* Damaged numbers must not make this take hours */
+	if (text >> 52)
+		return -1;
+	most = f->size < MAX_BELOW ? f->size : MAX_BELOW;
+	for (f->start = text & -GIB; text - f->start < most; f->start -= GIB) {
 		if (symbols_found(f, to, name, addr))
 			return 0;
 		if (!f->start)

@@ -342,6 +342,12 @@ void kprobe_sites_add(struct kprobe_sites *k, const struct stackbuf_probe *probe
 {
 	if (probe->way == STACKBUF_PROBE_BY_RETURN) {
 		errors_add_probe(&k->returns, probe);
+		if (probe->addr) {
+			GROW(k->return_addr, k->return_addrs);
+			k->return_addr[k->return_addrs++] = probe->addr;
+		}
+	} else if (probe->way == STACKBUF_PROBE_BY_TRACEPOINT) {
+		k->tracepoints = true;
 	} else if (probe->way == STACKBUF_PROBE_BY_KPROBE && probe->addr) {
 		GROW(k->addr, k->nr);
 		k->addr[k->nr++] = probe->addr;
@@ -351,9 +357,16 @@ void kprobe_sites_add(struct kprobe_sites *k, const struct stackbuf_probe *probe
 void kprobe_sites_free(struct kprobe_sites *k)
 {
 	free(k->addr);
+	free(k->return_addr);
 	patterns_free(&k->returns);
 	*k = (struct kprobe_sites){ 0 };
 }
+
+/* How far beyond a function's address its first instruction may be, in bytes */
+#define FUNCTION_BEGIN	16
+
+/* How names of the functions begin that core/tracepoint_own.c probes */
+#define TRACEPOINT_OWN	"trace_event_raw_event_"
 
 /* Return true if a line of the kernel's list of kprobes is about one of these */
 static bool is_one_of(const struct kprobe_sites *k, const char *line)
@@ -371,8 +384,14 @@ static bool is_one_of(const struct kprobe_sites *k, const char *line)
 			if (pattern_matches(&k->returns.pattern[i], function, module,
 					    *module == '[' ? 0 : strlen(module)))
 				return true;
+		/* Of a function's names the list has one.  A probe may be after an endbr or bti */
+		for (i = 0; i < k->return_addrs; i++)
+			if (at && at - k->return_addr[i] + FUNCTION_BEGIN <= 2 * FUNCTION_BEGIN)
+				return true;
 		return false;
 	}
+	if (k->tracepoints && text_begins_with(function, strlen(function), TRACEPOINT_OWN))
+		return true;
 	/* 0: the kernel hides addresses */
 	for (i = 0; i < k->nr; i++)
 		if (!at || at == k->addr[i])
@@ -400,10 +419,11 @@ static bool is_listed(const struct kprobe_sites *k, const char *mark)
 
 const char *probes_off(const struct kprobe_sites *k)
 {
-	if (!k->nr && !k->returns.nr)
+	if (!k->nr && !k->returns.nr && !k->tracepoints)
 		return NULL;
 	if (reads_zero(KPROBES "/enabled") && (k->nr || is_listed(k, "")))
-		return "kprobes are switched off, no probe is hit: " KPROBES "/enabled is 0";
+		return "kprobes are switched off, probes made by them are not hit: "
+		       KPROBES "/enabled is 0";
 	if (reads_zero("/proc/sys/kernel/ftrace_enabled") && is_listed(k, "[FTRACE]"))
 		return "ftrace is switched off, probes made by it are not hit: "
 		       "kernel.ftrace_enabled is 0";

@@ -49,7 +49,12 @@ enum parameter { PARAM_PID, PARAM_CPU, PARAM_COMM, PARAM_LIMIT, PARAM_EVERY, PAR
 struct kprobe_sites {
 	u64 *addr;
 	size_t nr;
-	struct patterns returns;	/* functions with probes on their returns */
+	/* Functions with probes on their returns, and where those that have no pattern are */
+	struct patterns returns;
+	u64 *return_addr;
+	size_t return_addrs;
+	/* Some kernels take kprobes for these: core/tracepoint_own.c */
+	bool tracepoints;
 };
 
 /* Parameters that were set, and their values before */

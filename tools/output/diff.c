@@ -23,7 +23,7 @@ static bool same_build(const struct record *a, const struct record *b)
 	       !strcmp(a->info.kernel_version, b->info.kernel_version);
 }
 
-/* Words of folded stacks are the user's, but for a kernel's address, which is of an unknown load */
+/* Words of folded stacks are the user's, except a kernel's address, which is of an unknown load */
 static bool is_nameless(const struct stack *stack, const char *text)
 {
 	return !strncmp(text, "0x", 2) &&

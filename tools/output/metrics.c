@@ -3,8 +3,8 @@
  * metrics.c - the record's counters in Prometheus's text format, version 0.0.4
  *
  * If a counter becomes smaller, Prometheus assumes that it restarted, and adds its whole value to
- * the previous one.  The ring changes while it is read, so one reading may find a few events fewer
- * than the previous one.  Therefore counters of the ring's events are never lower than in the
+ * the previous one.  The record changes while it is read, so one reading may find a little less than
+ * the previous one.  Therefore all counters except the probes' misses are never lower than in the
  * replaced file, if that is of the same load of the module.
  */
 #include <ctype.h>
