@@ -80,7 +80,7 @@ checked_name = [ -z "$$(printf %s "$$PWD" | LC_ALL=C tr -d 'A-Za-z0-9/._+=,@~\20
 	$(call fail,$(1) cannot work in a directory with such a character in its name: $$PWD)
 
 .PHONY: all module tools load unload install install-tools install-headers uninstall dist deb rpm setup check test test-ci test-all test-long demo bench clean help \
-	test-suite test-debug test-arm64 test-matrix test-limits test-faults test-fuzz test-kernel test-order \
+	test-suite test-debug test-kasan test-arm64 test-matrix test-limits test-faults test-fuzz test-kernel test-order \
 	test-packages test-fleet test-graft soak
 
 all: module tools
@@ -283,7 +283,7 @@ test-long: setup
 	@ROUNDS=$(or $(ROUNDS),3) STACKBUF_TEST_LIMIT=14400 tests/run -a tests/recall.t
 
 # Too long for "make test", and on more kernels: docs/testing.md
-test-suite test-debug test-arm64 test-matrix test-limits test-faults:
+test-suite test-debug test-kasan test-arm64 test-matrix test-limits test-faults:
 	@tests/suite $(patsubst test-%,%,$@)
 
 # On a kernel that you built
@@ -347,7 +347,7 @@ help:
 	@echo 'make test-ci    both'
 	@echo 'make test-all   all of each test on two kernels, and the soak: more than an hour'
 	@echo 'make test-long  the test of recall with a longer load: ROUNDS=3 times that of make test-all'
-	@echo 'make test-suite, test-debug, test-arm64, test-matrix, test-limits, test-faults'
+	@echo 'make test-suite, test-debug, test-kasan, test-arm64, test-matrix, test-limits, test-faults'
 	@echo 'make soak, test-fuzz MINUTES=60'
 	@echo '                longer tests, on other kernels: see docs/testing.md'
 	@echo 'make test-packages'

@@ -377,7 +377,8 @@ wakes() {
 # say.  These are some microseconds apart from ours, or, where KCSAN delays handlers, much further: a wakeup in between
 # finds a sleeper there, and here one who does not sleep yet, or the reverse.  Those of others are woken early, too
 as_ftrace() {
-	echo 4096 >$T/buffer_size_kb && echo wakers >$P/pair || return 1
+	# Clocks of two CPUs may show a switch and a wake in the wrong order
+	echo 4096 >$T/buffer_size_kb && echo global >$T/trace_clock && echo wakers >$P/pair || return 1
 	# On one CPU one of the two may never sleep
 	cat >switch <<-END
 		one() { echo "\$1""comm == \"leak_partner\" || \$1""pid == \$\$"; }
@@ -387,6 +388,7 @@ as_ftrace() {
 	taskset -c 0 sh switch && "$STACKBUF" offcpu --wakers --json >json || return 1
 	cat $T/trace >trace
 	echo 0 >$T/events/sched/enable
+	echo local >$T/trace_clock
 	grep '"\(complete\|wake_up_process\)+[^"]*","leak_\(switch\|partner\)' json >by_partner
 	awk -v main="$(cat pid)" '
 		{ for (i = 1; i <= NF && $i !~ /^[0-9]+\.[0-9]+:$/; i++); at = $i * 1000000 }
@@ -489,7 +491,8 @@ replaced() {
 # Four writers and a reader of one pipe wait for its mutex, until some have, as ftrace's events say.  It begins up to
 # three times for a wait that ends once
 contended() {
-	echo contention >$P/pair && echo dd >$P/comm && echo 8192 >$T/buffer_size_kb && mkfifo pipe || return 1
+	# Clocks of two CPUs may show an end before its beginning
+	echo contention >$P/pair && echo dd >$P/comm && echo 8192 >$T/buffer_size_kb && echo counter >$T/trace_clock && mkfifo pipe || return 1
 	for event in begin end; do
 		echo 'comm == "dd"' >$T/events/lock/contention_$event/filter && echo 1 >$T/events/lock/contention_$event/enable || return 1
 	done
@@ -500,6 +503,7 @@ contended() {
 	done
 	"$STACKBUF" latency contention --json >json && cat $T/trace >trace && "$STACKBUF" leaks contention >left || return 1
 	echo 0 >$T/events/lock/enable
+	echo local >$T/trace_clock
 	echo >$P/comm
 	ours=$(field closed json | awk '{ n += $1 } END { print n + 0 }')
 	theirs=$(awk '
