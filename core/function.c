@@ -517,12 +517,12 @@ void sbuf_functions_detach(u8 list)
 	l->room = 0;
 }
 
-/* Detach @own altogether, as there was no memory to detach it from some functions only */
-static void give_up(struct list *l, struct function_ops *own)
+/* Detach @own altogether, as it could not be detached from some functions only */
+static void give_up(struct list *l, struct function_ops *own, int err)
 {
 	unsigned int i;
 
-	pr_err("probe: out of memory: %u functions are no longer recorded\n", own->nr);
+	pr_err("probe: error %d: %u functions are no longer recorded\n", err, own->nr);
 	for (i = 0; i < l->nr; i++)
 		if (l->function[i].probe && l->function[i].kind == own->kind)
 			WRITE_ONCE(l->function[i].probe->state, STACKBUF_PROBE_REFUSED);
@@ -554,6 +554,7 @@ static void leave_functions(const struct module *module)
 	struct list *l = &lists[sbuf_live_list()];
 	unsigned int kind, nr, i;
 	unsigned long *site;
+	int err;
 
 	for (kind = 0; kind < KINDS; kind++) {
 		struct function_ops *own = &l->of_kind[kind];
@@ -561,11 +562,14 @@ static void leave_functions(const struct module *module)
 		if (!own->nr || !own->list)
 			continue;
 		site = gather(l, kind, module, &nr);
+		err = site ? 0 : -ENOMEM;
+		if (site && nr && nr < own->nr)
+			err = set_filter(&own->ops, site, nr, true);
 		/* An empty filter would mean all functions */
-		if (site && nr == own->nr)
+		if (err)
+			give_up(l, own, err);
+		else if (nr == own->nr)
 			detach_kind(own);
-		else if (!site || (nr && set_filter(&own->ops, site, nr, true)))
-			give_up(l, own);
 		else
 			own->nr -= nr;
 		kvfree(site);

@@ -55,6 +55,7 @@ int sbuf_hooks_set(struct sbuf_hooks *own)
 void sbuf_hooks_remove(struct sbuf_hooks *own, const struct module *module)
 {
 	unsigned int i, left = 0;
+	int err;
 
 	for (i = 0; i < own->nr; i++) {
 		if (module && !within_module(own->site[i], module)) {
@@ -65,9 +66,10 @@ void sbuf_hooks_remove(struct sbuf_hooks *own, const struct module *module)
 	if (left == own->nr)
 		return;
 	/* An empty filter would mean all functions */
-	if (left && sbuf_ops_remove(&own->fprobe.ops, own->site + left, own->nr - left)) {
-		pr_err("probe: out of memory: returns of %u functions are no longer recorded\n",
-		       left);
+	err = left ? sbuf_ops_remove(&own->fprobe.ops, own->site + left, own->nr - left) : 0;
+	if (err) {
+		pr_err("probe: error %d: returns of %u functions are no longer recorded\n",
+		       err, left);
 		WRITE_ONCE(own->probe->left_out, own->probe->left_out + left);
 		WRITE_ONCE(own->probe->functions, own->probe->functions - left);
 		left = 0;

@@ -119,6 +119,8 @@ with() {
 
 # Whether KCSAN instruments all functions of modules, and of modules only
 kcsan() { grep -qw __tsan_func_entry /proc/kallsyms; }
+# slowed: a sanitizer makes times of calls several times as long
+slowed() { kcsan || grep -q '^CONFIG_KASAN=y' /t/config; }
 
 # those FUNCTION[@ARGUMENT],...: keeps those whose name this kernel has exactly once
 those() {
