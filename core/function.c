@@ -578,7 +578,9 @@ static void leave_functions(const struct module *module)
 		struct function *function = &l->function[i];
 
 		if (function->probe && within_module(function->site, module)) {
-			function->probe->functions--;
+			/* 0 if the returns of all were lost */
+			if (function->probe->functions)
+				function->probe->functions--;
 			WRITE_ONCE(function->probe, NULL);
 		}
 	}

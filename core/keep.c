@@ -509,10 +509,13 @@ static size_t __init record_at(const struct stackbuf_info *info, size_t room)
 	const u64 sizes[] = {
 		info->info_size, info->events_size, info->stacks_size, info->text_size
 	};
+	u64 inverted = STACKBUF_MAGIC_INVERTED;
 	size_t size = 0;
 	unsigned int i;
 
-	if (info->page.magic != ~STACKBUF_MAGIC_INVERTED || info->page.index || info->page.seq ||
+	/* As in init_page_header() */
+	OPTIMIZER_HIDE_VAR(inverted);
+	if (info->page.magic != ~inverted || info->page.index || info->page.seq ||
 	    (info->page.kind && info->page.kind != STACKBUF_INFO))
 		return 0;
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {

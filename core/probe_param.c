@@ -119,17 +119,20 @@ static int set_probe_param(const char *value, const struct kernel_param *param)
 	return err;
 }
 
-/* Append a name and leave room for a newline and the NUL; ",..." replaces names that do not fit */
-static int emit_name(char *buffer, int *len, int *cut, const char *name)
+/* The digits that a trigger's list ends with, and a colon */
+#define COUNT_MAX	11
+
+/*
+ * Append a name and leave room for a trigger's count, or ",..." instead of names that do not fit,
+ * a newline and the NUL
+ */
+static int emit_name(char *buffer, int *len, const char *name)
 {
-	if (*len + strlen(name) + 3 > PAGE_SIZE) {
-		*len = *cut + sysfs_emit_at(buffer, *cut, ",...");
+	if (*len + strlen(name) + COUNT_MAX + 3 > PAGE_SIZE) {
+		*len += sysfs_emit_at(buffer, *len, ",...");
 		return -ENOSPC;
 	}
 	*len += sysfs_emit_at(buffer, *len, "%s%s", *len ? "," : "", name);
-	/* The last end of a name that leaves room for ",...", a newline and the NUL */
-	if (*len + 6 <= PAGE_SIZE)
-		*cut = *len;
 	return 0;
 }
 
@@ -137,7 +140,7 @@ static int get_probe_param(char *buffer, const struct kernel_param *param)
 {
 	const struct sbuf_probe_param *list = param->arg;
 	struct stackbuf_probe *probe;
-	int len = 0, cut = 0, err = 0;
+	int len = 0, err = 0;
 	unsigned int i;
 
 	kernel_param_unlock(THIS_MODULE);
@@ -147,12 +150,12 @@ static int get_probe_param(char *buffer, const struct kernel_param *param)
 		const char *name = stackbuf_info.pair[0].pairs.pair[i].name;
 
 		if (list->list == SBUF_PAIRS && name[0])
-			err = emit_name(buffer, &len, &cut, name);
+			err = emit_name(buffer, &len, name);
 	}
 	for (probe = sbuf_probe_next(NULL); probe; probe = sbuf_probe_next(probe))
 		if (list->list != SBUF_PAIRS && probe->lists && !err &&
 		    sbuf_probe_param_of(probe) == list->list)
-			err = emit_name(buffer, &len, &cut, probe->name);
+			err = emit_name(buffer, &len, probe->name);
 	if (list->list == SBUF_TRIGGERS && len && !err && sbuf_filter_trigger_events())
 		len += sysfs_emit_at(buffer, len, ":%u", sbuf_filter_trigger_events());
 	mutex_unlock(&sbuf_probe_mutex);

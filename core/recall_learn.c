@@ -812,6 +812,9 @@ bool sbuf_recall_learn(u32 id, const struct sbuf_trace *trace, struct sbuf_walk 
 	size = sizeof(*entry) + (SBUF_SEGMENTS - 1) * sizeof(struct sbuf_segment) +
 	       nr * sizeof(struct sbuf_check) + (nr + 24) * sizeof(struct sbuf_pointer);
 	units = DIV_ROUND_UP(size, SBUF_UNIT);
+	/* In the smallest cache, as half 0 lacks unit 0: recycling would not help */
+	if (units >= SBUF_HALF_UNITS)
+		return false;
 	unit = sbuf_cache_alloc(units);
 	if (!unit)
 		return true;

@@ -256,15 +256,22 @@ static void remove_returns(const struct module *module, unsigned long state)
 	lockdep_assert_held(&sbuf_probe_mutex);
 	for (probe = sbuf_probe_next(NULL); probe; probe = sbuf_probe_next(probe)) {
 		struct sbuf_return *returns = &sbuf_place_of(probe)->returns;
+		bool lost = false;
 
 		if (!sbuf_probe_is_set(probe, STACKBUF_PROBE_BY_RETURN) ||
 		    !(module || !probe->lists))
 			continue;
-		for (own = returns->hooks; own; own = own->next)
+		for (own = returns->hooks; own; own = own->next) {
 			unhook(own, module);
+			lost |= own->lost;
+		}
 		free_unhooked(returns);
-		if (!returns->hooks)
-			sbuf_probe_clear(probe);
+		if (returns->hooks)
+			continue;
+		sbuf_probe_clear(probe);
+		/* To write its name again is to try again */
+		if (lost)
+			WRITE_ONCE(probe->state, STACKBUF_PROBE_REFUSED);
 	}
 }
 

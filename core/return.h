@@ -33,6 +33,7 @@ struct sbuf_return {
  * @nr:		number of functions that are still hooked
  * @room:	number of functions at first
  * @stuck:	the kernel failed to unhook, as when ftrace has died: it still refers to this
+ * @lost:	some could not be unhooked alone, so all were
  * @least:	with STACKBUF_PROBE_TOOK, duration in ns of the shortest call to record
  * @fprobe:	hooks all the functions
  * @hook:	without @fprobe: hooks of one function each; @room elements
@@ -42,7 +43,7 @@ struct sbuf_hooks {
 	struct sbuf_hooks *next;
 	struct stackbuf_probe *probe;
 	unsigned int nr, room;
-	bool stuck;
+	bool stuck, lost;
 	u64 least;
 #ifdef SBUF_RETURNS_fprobe
 	struct fprobe fprobe;

@@ -72,6 +72,7 @@ void sbuf_hooks_remove(struct sbuf_hooks *own, const struct module *module)
 		       err, left);
 		WRITE_ONCE(own->probe->left_out, own->probe->left_out + left);
 		WRITE_ONCE(own->probe->functions, own->probe->functions - left);
+		own->lost = true;
 		left = 0;
 	}
 	if (!left)

@@ -41,20 +41,21 @@ load big
 
 # ---------------------------------------------------------------- parameters ---
 
-# Lists of probes in modules that are not loaded, around the greatest length that is read back
+# Lists of probes in modules that are not loaded, around the greatest length that is read back: a trigger's count has
+# room behind it
 lengths() {
 	list=
 	for i in $(seq 25); do list=$list${list:+,}m:$(printf '%0157d' "$i"); done
 	mark
 	wrong=
-	for length in $(seq 4085 4096); do
+	for length in $(seq 4078 4096); do
 		last=m:$(printf "%0$((length - 4002))d" 26)
 		for more in '' ,m:more; do
 			set_list "$list" && set_list "+$last$more" || return 1
 			all=$list,$last$more
-			if [ ${#all} -le 4094 ]; then
+			if [ ${#all} -le 4083 ]; then
 				echo "$all"
-			elif [ "$length" -le 4090 ]; then
+			elif [ "$length" -le 4083 ]; then
 				echo "$list,$last,..."
 			else
 				echo "$list,..."

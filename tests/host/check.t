@@ -70,6 +70,8 @@ silent() {
 	status=$?
 	# These messages do not concern our code.
 	sed -i -E '/^Skipping BTF generation/d; /^warning: the compiler differs/,+2d' "$work/log"
+	# A reader of a dump would take its page in the page cache for one of the record
+	! LC_ALL=C grep -aqF $'\x89stkbuf' "$work/silent/stackbuf.ko" || echo "stackbuf.ko holds STACKBUF_MAGIC" >>"$work/log"
 	[ "$status" -eq 0 ] && [ ! -s "$work/log" ]
 	judge $? "$1"
 	(cd "$work/silent/core" && printf '%s\n' ./*.o | sed 's,^./,core/,; s/o$/c/') >>"$work/alone"
