@@ -3,9 +3,9 @@
  * metrics.c - the record's counters in Prometheus's text format, version 0.0.4
  *
  * If a counter becomes smaller, Prometheus assumes that it restarted, and adds its whole value to
- * the previous one.  The record changes while it is read, so one reading may find a little less than
- * the previous one.  Therefore all counters except the probes' misses are never lower than in the
- * replaced file, if that is of the same load of the module.
+ * the previous one.  The record changes while it is read, so one reading may find a little less
+ * than the previous one.  Therefore all counters except the probes' misses are never lower than in
+ * the replaced file, if that is of the same load of the module.
  */
 #include <ctype.h>
 #include <stdlib.h>
