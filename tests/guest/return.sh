@@ -282,7 +282,9 @@ slow_calls_once() {
 	# Each took longer than what it called
 	for function in return_int return_inner return_outer; do tags --function $function | head -n 1; done >nested
 	cat nested
-	is "$(sed -n 1p nested) <= $(sed -n 2p nested) && $(sed -n 2p nested) <= $(sed -n 3p nested) && $(sed -n 1p nested) > 0"
+	is "$(sed -n 1p nested) <= $(sed -n 2p nested) && $(sed -n 2p nested) <= $(sed -n 3p nested)" || return
+	# A busy host makes the kernel think that the TSC is unstable: then its clock may stand still until the next tick
+	dmesg | grep 'sched_clock: Marking unstable' || is "$(sed -n 1p nested) > 0"
 }
 
 commands() {
