@@ -24,13 +24,13 @@ kept_on() {
 }
 
 pairs() {
-	local reader='' kernel words cross what crash=() memory='' append=''
+	local reader='' kernel words cross what crash=() memory='' append=${APPEND:-}
 	guest "$1" pairs && build_sbcheck "$1" && build_tools all && build_reader "$1" && build "$1" big &&
 		build "$1" few PAIRS_KB=24 || echo "not ok everything is built"
 	# A capture kernel with a sanitizer has not enough memory, and on arm64 there is none
 	[[ $1 == *-* ]] || { crash=(-K -e); touch "$work/vm/crash"; }
 	# Its own objects have the same callers
-	[[ $1 != *-debug ]] || append=kmemleak=off
+	[[ $1 != *-debug ]] || append+=" kmemleak=off"
 	# shellcheck disable=SC2016
 	[[ $1 == *arm64* ]] || { memory='memmap=32M$0x8000000'; touch "$work/vm/memory"; }
 	for what in ${KINDS:-exact wakes storm}; do
